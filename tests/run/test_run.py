@@ -287,7 +287,7 @@ def test_compilation_is_reported_on_a_terminal_and_the_bar_is_cleared(monkeypatc
         compile_one()
     from lowland.run.progress import _screen
 
-    assert "compiling (first use" in capsys.readouterr().err
+    assert "compiling, only once" in capsys.readouterr().err
     assert _screen.display is None
 
 
