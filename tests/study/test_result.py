@@ -127,3 +127,14 @@ def test_ids_and_kept_columns_are_read_as_they_were_written(iris, tmp_path):
     again = load_study(lowland.compare(table, None, ["pca"], cache=False).save(tmp_path / "study")).table
     assert (again.id_name, again.ids.tolist(), again.kept["place"].tolist()) == ("flower", names, place)
     np.testing.assert_array_equal(again.kept["size"], iris.X[:, 0])
+
+
+def test_the_neighbors_of_each_row_are_kept_for_the_report(tmp_path):
+    from sklearn.neighbors import NearestNeighbors
+
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    study = lowland.compare(X, methods=["pca"], scale="none", cache=False)
+    near = study.table.near
+    wanted = NearestNeighbors(n_neighbors=near.shape[1]).fit(X).kneighbors(return_distance=False)
+    assert np.array_equal(near, wanted)
+    assert np.array_equal(load_study(study.save(tmp_path / "study")).table.near, near)

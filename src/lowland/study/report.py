@@ -149,6 +149,7 @@ def _table(table: ShownTable, blocks: Blocks) -> dict[str, Any]:
         "carried": [_label(name, values, blocks) for name, values in table.kept.items()],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
         "thumbnails": None if table.thumbnails is None else blocks.add_texts(table.thumbnails),
+        "near": None if table.near is None else blocks.add(table.near.astype(np.uint16)) | {"k": table.near.shape[1]},
     }
 
 

@@ -76,6 +76,7 @@ class ShownTable:
     kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (m,) strings or numbers: not features
     thumbnails: np.ndarray | None = None  # (m,) strings: PNG files in base64, if the rows are images
     preparation: Preparation = field(default_factory=Preparation)
+    near: np.ndarray | None = None  # (m, k) nearest neighbors of each row in the data, if all rows are shown
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     trials = [trial_to_plain(trial) for trial in result.trials]
     whole = {f.name: getattr(result, f.name) for f in fields(StudyResult) if f.name not in ("table", "trials")}
     whole["advice"] = [asdict(each) for each in result.advice]
-    columns = ("shown", "values", "labels", "ids", "kept", "thumbnails")  # of points.parquet
+    columns = ("shown", "values", "labels", "ids", "kept", "thumbnails", "near")  # of points.parquet
     whole["table"] = {f.name: getattr(result.table, f.name) for f in fields(ShownTable) if f.name not in columns}
     whole["table"] |= {"kept": list(result.table.kept), "preparation": asdict(result.table.preparation)}
     whole["trials"] = [record for record, _ in trials]
@@ -122,6 +122,8 @@ def _columns(table: ShownTable, trials: list[dict[str, np.ndarray]]) -> dict[str
     columns |= {f"kept {j}: {name}": values for j, (name, values) in enumerate(table.kept.items())}
     if table.thumbnails is not None:
         columns["thumbnail"] = table.thumbnails
+    if table.near is not None:
+        columns |= {f"near {j}": neighbors for j, neighbors in enumerate(table.near.T)}
     columns |= {f"column {j}: {name}": table.values[:, j] for j, name in enumerate(table.names)}
     for i, arrays in enumerate(trials):
         if "z" in arrays:
@@ -148,4 +150,8 @@ def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> ShownTable:
     kept = {name: points[f"kept {j}: {name}"] for j, name in enumerate(record.get("kept", ()))}
     prepared = Preparation(**record.get("preparation", {}))
     table = ShownTable(**{**record, "names": names, "kept": kept, "preparation": prepared}, shown=shown, values=stacked)
-    return replace(table, labels=points.get("label"), ids=points.get("id"), thumbnails=points.get("thumbnail"))
+    near = [values for name, values in points.items() if name.startswith("near ")]
+    return replace(
+        table, labels=points.get("label"), ids=points.get("id"), thumbnails=points.get("thumbnail"),
+        near=np.column_stack(near) if near else None,
+    )  # fmt: skip

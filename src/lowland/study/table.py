@@ -16,6 +16,7 @@ from lowland.data.reader import holds_numbers
 from lowland.data.rows import Rows
 from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
+from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.pca import PCA
 from lowland.plain import png
@@ -26,8 +27,10 @@ from lowland.run.settings import config, settings
 from lowland.study.result import Preparation, ShownTable
 from lowland.trial.cache import fingerprint, key_of
 from lowland.trial.labels import Labels
+from lowland.trial.scores import neighbors_for
 
 MAX_SHOWN = 100_000  # the most rows that are plotted
+MAX_NEAR = 10_000  # the most rows whose neighbors are in the report
 MAX_COLORS = 32  # the most columns kept to color by
 MIN_ROWS = 10
 MUCH_MISSING = 0.1  # fraction of missing numbers that is a caveat
@@ -118,8 +121,17 @@ class StudyTable:
             {name: plain_values(values[shown]) for name, values in self.kept.items()}, images,
             Preparation(
                 dict(found.report), found.missing, found.missing_fraction, self.X.shape[1], self._step(), self.named
-            ),
+            ), self._near(),
         )  # fmt: skip
+
+    def _near(self) -> np.ndarray | None:
+        """The nearest neighbors of each row, the nearest first, (n, k); None if the table is large."""
+        n = len(self.X)
+        if n > MAX_NEAR:
+            return None
+        with config(progress=False):
+            graph = nearest_neighbors(self.X, neighbors_for(n), takes_equal=True)
+        return graph.to.reshape(n, -1).astype(np.int32)
 
     def _step(self) -> dict[str, Any] | None:
         """The parameters of the ``TablePreparer`` for such a table; None: the columns are used as they are."""

@@ -125,6 +125,13 @@ def saved(page, action):
     return name, base64.b64decode(data)
 
 
+def press_enter(page):
+    """Select the rows that were found."""
+    page.run("document.querySelector('.search input').focus()")
+    page.press("Enter", "Enter")
+    page.settle()
+
+
 def selected(page):
     return page.run("document.getElementById('selected').textContent")
 
@@ -763,7 +770,10 @@ def test_selected_rows_are_listed(page):
     show_panels(page)
     search(page, "plant 01")
     click(page, "Select them")
-    page.run("document.querySelector('.selection summary').click()")
+    page.until("document.querySelector('.contrast-line')")  # above the list
+    page.run("[...document.querySelectorAll('.selection summary')].at(-1).click()")
+    page.settle()
+    page.run("scrollTo(0, 200); document.querySelector('.side').scrollTop = 10000")
     page.settle()
     rows = page.run("[...document.querySelectorAll('.listed tbody tr')].map((row) => row.cells[0].textContent)")
     assert rows == [f"plant {i:03}" for i in range(10, 20)]
@@ -772,3 +782,42 @@ def test_selected_rows_are_listed(page):
     page.mouse("mouseMoved", *place)
     page.settle()
     assert all(seen(page, i, "marks")["painted"] > 20 for i in range(3))
+
+
+def test_a_selection_is_compared_with_all_other_rows(page):
+    """The page computes the effect sizes of the explorer."""
+    from lowland.explorer.analysis import effect_of_levels, effect_of_numbers, sort_effects
+
+    result = results.with_ids()
+    page = page(result)
+    chosen = np.arange(150) < 40
+    search(page, "< 5.6", "height")  # the first 40 rows
+    press_enter(page)
+    page.until("document.querySelectorAll('.contrast-line').length > 3")
+    shown = page.run("[...document.querySelectorAll('.contrast-line')].map((line) => line.title)")
+    table = result.table
+    numbers = {**dict(zip(table.names, table.values.T, strict=True)), "height": table.kept["height"]}
+    texts = {table.label_name: table.labels, "site": table.kept["site"], "place": table.kept["place"]}
+    effects = [effect_of_numbers(name, values.astype(np.float64), chosen) for name, values in numbers.items()]
+    for name, values in texts.items():
+        levels = sorted({value for value in values if value is not None})
+        codes = np.array([levels.index(value) if value is not None else -1 for value in values])
+        effects.append(effect_of_levels(name, codes, levels, chosen))
+    best = sort_effects(effects)[0]
+    assert shown[0].startswith(best.name)
+    assert f"{abs(best.effect):.4g}" in shown[0]
+    click(page, "Clear")
+    assert page.run("document.querySelector('.contrast').parentElement.hidden")
+
+
+def test_the_neighbors_of_a_selected_row_are_true_missed_or_false(page):
+    result = results.with_ids(60)
+    near = np.array([[(row + 1) % 60, (row + 2) % 60] for row in range(60)], dtype=np.int32)
+    page = page(replace(result, table=replace(result.table, near=near)))
+    search(page, "plant 007")
+    press_enter(page)
+    page.until("document.querySelector('.lv-panel .lv-note').textContent.includes('2 neighbors:')")
+    assert "near on the map only" in page.run("document.querySelector('.lv-legend').innerText")
+    search(page, "plant 00")
+    press_enter(page)
+    page.until("!document.querySelector('.lv-panel .lv-note').textContent.includes('neighbors:')")

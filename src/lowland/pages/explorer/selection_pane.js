@@ -1,17 +1,16 @@
 // The right pane's first tab: the selected rows, what sets them apart, and what can be done with them.
 
-import { count, dateText, el, number, offer, some } from "../view/elements.js";
+import { contrastBars } from "../view/contrast.js";
+import { count, el, offer, some } from "../view/elements.js";
 import { maskOf, maskText } from "../view/saving.js";
 import { deleteAt, getFile, getJson, postJson } from "./api.js";
 import { isNumeric, valuesOf } from "./data_pane.js";
-import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
+import { actionMenu, button, replace, symbolButton } from "./elements.js";
 import { keepSelected, shownColumns } from "./filter.js";
 import { createGrid } from "./grid.js";
 import { askText, attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
-import { asPercent, DAY } from "./words.js";
 
-const BARS = 12; // columns compared at once
 const BUSY = 409; // the status of an answer while a table is read, as after a change of roles
 const PATIENCE = 120; // seconds to wait for it
 
@@ -94,7 +93,7 @@ export function selectionPane(app) {
     if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
     if (waited) list(); // its rows were not there either
     waited = 0;
-    replace(contrast, el("h3", null, "What sets them apart"), contrastBars(app, reply.columns));
+    replace(contrast, el("h3", null, "What sets them apart"), contrastBars(reply.columns, store.table.columns, (column) => app.colorBy({ kind: "column", column })));
   }, 250);
 
   const list = debounced(() => {
@@ -145,38 +144,4 @@ export function selectionPane(app) {
   store.on("current", () => (fill(), loadSaved()));
   store.on("saved", loadSaved); // here or in another browser
   return pane;
-}
-
-// Effect sizes as bars to the left (less) and to the right (more than in the other rows).
-function contrastBars(app, columns) {
-  const top = Math.max(...columns.map((column) => Math.abs(column.effect)).filter(Number.isFinite), 1e-9);
-  const line = (column) => {
-    const bar = el("span", { class: `effect ${column.effect < 0 ? "less" : "more"}` });
-    bar.style.width = `${(50 * Math.min(1, Math.abs(column.effect) / top)).toFixed(1)}%`;
-    const name = column.level !== null && column.level !== undefined ? `${column.name} = ${column.level}` : column.name;
-    const index = app.store.table.columns.findIndex((each) => each.name === column.name);
-    const isDate = app.store.table.columns[index]?.kind === "date"; // in days
-    const words = (value) => (column.kind === "category" && Number.isFinite(value) ? asPercent(value) : isDate ? dateText(Math.round(value) * DAY) : number(value, 3));
-    return el(
-      "button",
-      {
-        type: "button",
-        class: "contrast-line",
-        title: `${name}: ${words(column.selected)} in the selection, ${words(column.rest)} in the rest. ${column.measure} ${number(column.effect, 4)}. Click to color by it.`,
-        onclick: () => index >= 0 && app.colorBy({ kind: "column", column: index }),
-      },
-      el("span", { class: "contrast-name" }, name),
-      el("span", { class: "effect-room" }, bar),
-      el("span", { class: "effect-size" }, number(column.effect, 2)),
-      el("small", null, `${words(column.selected)} against ${words(column.rest)}`),
-    );
-  };
-  const usable = columns.filter((column) => Number.isFinite(column.effect));
-  const rest = usable.slice(BARS, 100);
-  return [
-    el("p", { class: "note" }, "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large."),
-    usable.slice(0, BARS).map(line),
-    rest.length > 0 && el("details", null, el("summary", null, some(rest.length, "more column")), rest.map(line)),
-    !usable.length && el("p", { class: "note" }, glyph("info"), "No column differs."),
-  ];
 }

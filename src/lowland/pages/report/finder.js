@@ -1,6 +1,7 @@
 // The search box: a text, where to search, the rows that were found.
 
 import { choose, el, some } from "../view/elements.js";
+import { showRow } from "./near.js";
 import { placesToSearch, rowsFound } from "./search.js";
 import { say } from "./words.js";
 
@@ -34,10 +35,10 @@ export function rowFinder(view, table) {
         "button",
         {
           type: "button",
-          onpointerenter: () => view.show({ row }),
-          onpointerleave: () => view.show(null),
-          onfocus: () => view.show({ row }),
-          onblur: () => view.show(null),
+          onpointerenter: () => showRow(view, row),
+          onpointerleave: () => showRow(view, null),
+          onfocus: () => showRow(view, row),
+          onblur: () => showRow(view, null),
           onclick: () => view.selectRows([row]),
         },
         [table.titleOf(row), ...table.columns.slice(0, 2).map((column) => column.textOf(row) ?? "–")].join(" · "),
@@ -52,7 +53,7 @@ export function rowFinder(view, table) {
     said.textContent = none ? "" : found.count ? `${some(found.count, "row")} found.` : "No row was found.";
     select.hidden = found.count < 2;
     list.replaceChildren(...rows.map(item));
-    view.show(found.count === 1 ? { row: rows[0] } : null);
+    showRow(view, found.count === 1 ? rows[0] : null);
     if (!none) say(said.textContent);
   }
 

@@ -1,6 +1,8 @@
 // The selected rows: count, classes, images, a list, and files to save.
 
+import { contrastBars, contrastOf } from "../view/contrast.js";
 import { brief, count, el, offer, some, tableOf } from "../view/elements.js";
+import { showRow } from "./near.js";
 import { copyText, say } from "./words.js";
 
 const LISTED_ROWS = 200;
@@ -29,7 +31,7 @@ function listOf(view, table) {
       rows.map((row) =>
         el(
           "tr",
-          { onpointerenter: () => view.show({ row }), onpointerleave: () => view.show(null) },
+          { onpointerenter: () => showRow(view, row), onpointerleave: () => showRow(view, null) },
           el("td", null, table.ids ? table.ids[row] : table.numberOf(row)),
           columns.map((column) => el("td", null, column.textOf(row) ?? "–")),
         ),
@@ -47,8 +49,8 @@ const imagesOf = (view, table) =>
       src: table.thumbnail(row),
       alt: table.titleOf(row),
       title: table.titleOf(row),
-      onpointerenter: () => view.show({ row }),
-      onpointerleave: () => view.show(null),
+      onpointerenter: () => showRow(view, row),
+      onpointerleave: () => showRow(view, null),
     }),
   );
 
@@ -73,15 +75,30 @@ export function selectionBox(view, table) {
   const list = el("div", { class: "scroll listed", tabindex: "0", role: "region", "aria-label": "Selected rows" });
   const more = el("details", null, el("summary", null, "List rows"), list);
   const images = el("div", { class: "images" });
+  const effects = el("div", { class: "contrast" });
+  const apart = el("details", { open: true }, el("summary", null, "What sets them apart"), effects);
   const box = el(
     "div",
     { class: "selection" },
     said,
     el("div", { class: "buttons" }, save, copied, clear),
     images,
+    apart,
     more,
   );
-  let waitingToSay = 0;
+  let waitingToSay = 0,
+    waitingToCompare = 0;
+  // Once the selection has been still for a moment.
+  const compare = () => {
+    const many = view.selectedCount;
+    if (!apart.open || many === 0 || many === table.n) return;
+    effects.replaceChildren(
+      ...contrastBars(contrastOf(table, view.selection), table.columns, (column) => view.colorBy({ kind: "column", column }))
+        .flat()
+        .filter(Boolean),
+    );
+  };
+  apart.addEventListener("toggle", compare);
   const draw = () => {
     const mask = view.selection,
       none = view.selectedCount === 0;
@@ -92,6 +109,10 @@ export function selectionBox(view, table) {
       : `${some(view.selectedCount, "row")} selected${classesOf(mask, table.labelColumn)}.`;
     images.replaceChildren(...(table.thumbnail && !none ? imagesOf(view, table) : []));
     list.replaceChildren(...(more.open && !none ? listOf(view, table) : []));
+    apart.hidden = none || view.selectedCount === table.n;
+    clearTimeout(waitingToCompare);
+    waitingToCompare = setTimeout(compare, 150);
+    showRow(view, null);
     clearTimeout(waitingToSay);
     if (!none) waitingToSay = setTimeout(() => say(said.textContent), 400);
   };
