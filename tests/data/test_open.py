@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
+import lowland
 from lowland.data.open import float_vector, open_labelled, open_rows, read_column
 from lowland.data.reader import selected
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ParameterError
@@ -230,3 +231,11 @@ def test_a_small_read_only_array_is_copied():
     assert held.flags.writeable
     assert held.flags.f_contiguous
     assert not np.shares_memory(held, X)
+
+
+def test_the_matrix_of_an_anndata_object_is_read():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": X, "shape": X.shape})
+    assert np.array_equal(lowland.PCA(2).fit_transform(AnnData()), lowland.PCA(2).fit_transform(X))
+    study = lowland.compare(AnnData(), np.arange(30) % 2, ["pca"], cache=False)
+    assert study.table.columns == 4

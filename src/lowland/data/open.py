@@ -69,7 +69,9 @@ def open_rows(
 
 
 def _open_numbers(source: Any) -> Rows:
-    """Open an array of any library, a sparse matrix, chunks, or nested lists."""
+    """Open an array of any library, a sparse matrix, an AnnData object, chunks, or nested lists."""
+    if type(source).__module__.partition(".")[0] == "anndata":  # recognized without an import
+        return _open_numbers(source.X)
     if isinstance(source, np.ndarray):
         return _open_array(source)
     if is_sparse(source):
