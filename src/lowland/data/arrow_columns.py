@@ -96,6 +96,8 @@ def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
         parts.append(part)
         size += part.nbytes if columns.stamps else 0
         require_memory(2 * size, what, remedy, so_far=True)
+    if columns.stamps:
+        pa.default_memory_pool().release_unused()  # what the parser of a file needed
     if not parts:
         raise DataError("The table has no rows. Check the file or the selection of rows.")
     parts = [pa.table(part.columns, names=names) for part in parts]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
+_BLOCK = 2**19  # numbers that are looked at together
 MANY_COLUMNS, MANY_ZEROS = 16, 0.2  # columns, and fraction of zeros: pixels or counts
 
 
@@ -16,31 +17,42 @@ def scales_differ(X: np.ndarray) -> bool:
 
     Pixels and counts share one unit, although the standard deviations of rare ones are small: see ``units_differ``.
     """
-    spread, low, high = _spreads(X)
-    varies, X = low < high, np.asarray(X)
-    integer = (np.where(np.isfinite(X), X, 0.0) % 1 == 0).all(axis=0)
-    zeros = float((X[:, varies] == 0).mean()) if varies.any() else 0.0
-    return units_differ(spread[varies], low[varies], high[varies], integer[varies], zeros)
+    spread, low, high, integer, zeros = _spreads(X)
+    varies = low < high
+    share = float(zeros[varies].mean()) if varies.any() else 0.0
+    return units_differ(spread[varies], low[varies], high[varies], integer[varies] > 0, share)
 
 
 def standard_deviation_ratio(X: np.ndarray) -> float:
     """Return the ratio of the largest to the smallest standard deviation of the columns that are not constant."""
-    spread, low, high = _spreads(X)
+    spread, low, high, *_ = _spreads(X)
     spread = spread[low < high]
     return float(spread.max() / spread.min()) if len(spread) else 1.0
 
 
-def _spreads(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The standard deviation, smallest and largest value of each column, (d,); NaN and infinity do not count."""
-    X = np.asarray(X, dtype=np.float64)
+def _spreads(X: np.ndarray) -> np.ndarray:
+    """Standard deviation, minimum, maximum, whether all are integers, and fraction of zeros of each column, (5, d).
+
+    NaN and infinity do not count. A few columns at a time, since the temporary arrays are larger than the columns.
+    """
+    X = np.asarray(X)
+    step = max(1, _BLOCK // max(1, len(X)))
+    return np.hstack([np.zeros((5, 0)), *(_spreads_of(X[:, j : j + step]) for j in range(0, X.shape[1], step))])
+
+
+def _spreads_of(X: np.ndarray) -> np.ndarray:
+    X = X.astype(np.float64, copy=False)
     known = np.isfinite(X)
     low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)
     top = np.maximum(np.abs(low), np.abs(high))
     top[~np.isfinite(top) | (top == 0)] = 1.0
-    U = np.where(known, X, 0.0) / top  # squares of very large and very small values would be lost
+    values = np.where(known, X, 0.0)
+    U = values / top  # squares of very large and very small values would be lost
     n = np.maximum(known.sum(axis=0), 1)
-    return top * np.sqrt((np.where(known, U - U.sum(axis=0) / n, 0.0) ** 2).sum(axis=0) / n), low, high
+    spread = top * np.sqrt((np.where(known, U - U.sum(axis=0) / n, 0.0) ** 2).sum(axis=0) / n)
+    zeros = np.count_nonzero(X == 0, axis=0) / max(1, len(X))
+    return np.array([spread, low, high, (values % 1 == 0).all(axis=0), zeros])
 
 
 def kinds_differ(columns: Iterable[Any]) -> bool:

@@ -206,9 +206,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self.standardized_ = bool(self.standardize)
         if self.standardize == "auto":
             used = [self.kinds_[name] for name in prepared.column_names]
-            floats = [np.asarray(prepared.column(name), dtype=np.float64) for name in prepared.column_names
-                      if self.kinds_[name] in NUMBERS]  # fmt: skip
-            self.standardized_ = not {*used} <= {*NUMBERS} or scales_differ(np.column_stack(floats))
+            self.standardized_ = not {*used} <= {*NUMBERS} or scales_differ(
+                np.column_stack([np.asarray(column, dtype=np.float64) for column in prepared.columns])
+            )
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}

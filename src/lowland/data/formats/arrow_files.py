@@ -19,7 +19,7 @@ from lowland.errors import DataError, FileProblem, reading
 
 _JSON_BLOCK = 2**22  # bytes; the first block shows which keys there are
 MOST_NESTED = 100  # lists and records within each other
-_STEPS = np.array([1 if byte in b"[{" else -1 for byte in range(256)])
+_STEPS = np.array([1 if byte in b"[{" else -1 if byte in b"]}" else 0 for byte in range(256)])
 _NO_BRACKETS = bytes({*range(256)} - {*b'"[]{}'})
 
 
@@ -85,10 +85,11 @@ class _FlatJson(io.RawIOBase):
     def _depth_after(self, text: bytes) -> int:
         """The number of brackets that are open after some lines."""
         text = text.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _NO_BRACKETS)
-        brackets = b"".join(text.split(b'"')[::2])  # outside of strings
-        if not brackets:
+        found = np.frombuffer(text, np.uint8)
+        brackets = found[np.cumsum(found == ord('"'), dtype=np.int32) % 2 == 0]  # outside of strings
+        if not len(brackets):
             return self.depth
-        depths = self.depth + np.cumsum(_STEPS[np.frombuffer(brackets, np.uint8)])
+        depths = self.depth + np.cumsum(_STEPS[brackets], dtype=np.int32)
         depths -= np.minimum(np.minimum.accumulate(depths), 0)  # a bracket that closes nothing is an error of its own
         if depths.max() > MOST_NESTED:
             raise DataError(

@@ -341,9 +341,11 @@ class RowSample:
         keep = None if weights is None else weights > 0
         count = n if keep is None else int(keep.sum())
         if count > most:
-            positions = np.arange(n) if keep is None else np.flatnonzero(keep)
-            keep = np.zeros(n, dtype=bool)
-            keep[positions[evenly_spread(count, most, rng)]] = True
+            chosen = evenly_spread(count, most, rng)
+            if keep is None:
+                keep = chosen  # no array of positions, which would be the largest one of a table with few columns
+            else:
+                keep[np.flatnonzero(keep)[~chosen]] = False
         Y = scaling.apply(to_numpy(run.fold(rows, SelectedRows.of, keep, name="sampling rows").rows))
         w = np.ones(len(Y)) if weights is None else weights[keep]
         order = np.argsort(Y @ np.random.default_rng(0).standard_normal(rows.d), kind="stable")
