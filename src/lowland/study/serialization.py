@@ -122,13 +122,13 @@ def _columns(table: ShownTable, trials: list[dict[str, np.ndarray]]) -> dict[str
     columns |= {f"kept {j}: {name}": values for j, (name, values) in enumerate(table.kept.items())}
     if table.thumbnails is not None:
         columns["thumbnail"] = table.thumbnails
-    if table.near is not None:
-        columns |= {f"near {j}": neighbors for j, neighbors in enumerate(table.near.T)}
     columns |= {f"column {j}: {name}": table.values[:, j] for j, name in enumerate(table.names)}
     for i, arrays in enumerate(trials):
         if "z" in arrays:
             columns |= {f"trial {i} z{j}": arrays["z"][:, j] for j in range(arrays["z"].shape[1])}
         columns |= {f"trial {i} {name}": values for name, values in arrays.items() if name != "z"}
+    if table.near is not None:
+        columns |= {f"near {j}": neighbors for j, neighbors in enumerate(table.near.T)}
     return columns
 
 
