@@ -184,7 +184,10 @@ def isomap(f: Fitted) -> None:
 
 
 def spectral_embedding(f: Fitted) -> None:
-    """The coordinates are eigenvectors of the Laplacian of the graph that the model reports: small residuals."""
+    """Eigenvalues and eigenvectors of the Laplacian of the graph that the model reports.
+
+    Equal rows are moved to one place, their mean, so the coordinates are eigenvectors only if no rows are equal.
+    """
     W = f.est.affinity_matrix_
     W = W.toarray() if hasattr(W, "toarray") else np.asarray(W)
     W = W.astype(float)
@@ -196,13 +199,18 @@ def spectral_embedding(f: Fitted) -> None:
         return
     L = np.eye(len(W)) - W / np.sqrt(np.outer(degree, degree))
     lam = np.linalg.eigvalsh(L)
+    tolerance = 1e-5 if f.eps < 1e-10 else 1e-3
+    found = np.asarray(f.est.eigenvalues_, float)
+    close(found, lam[1 : 1 + len(found)], tolerance, "SpectralEmbedding: eigenvalues")
+    if len(np.unique(f.A, axis=0)) < len(f.A):
+        return
     V = np.asarray(f.est.embedding_, float) * np.sqrt(degree)[:, None]
     norms = np.linalg.norm(V, axis=0)
     if not norms.all():
         return
     V = V / norms
     rayleigh = (L @ V * V).sum(axis=0)
-    close(np.sort(rayleigh), lam[1 : 1 + V.shape[1]], 1e-5 if f.eps < 1e-10 else 1e-3, "SpectralEmbedding: eigenvalues")
+    close(np.sort(rayleigh), lam[1 : 1 + V.shape[1]], tolerance, "SpectralEmbedding: Rayleigh quotients")
 
 
 def vector_quantizer(f: Fitted) -> None:

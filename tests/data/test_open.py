@@ -239,3 +239,14 @@ def test_the_matrix_of_an_anndata_object_is_read():
     assert np.array_equal(lowland.PCA(2).fit_transform(AnnData()), lowland.PCA(2).fit_transform(X))
     study = lowland.compare(AnnData(), np.arange(30) % 2, ["pca"], cache=False)
     assert study.table.columns == 4
+
+
+def test_a_row_longer_than_a_block_is_named_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 2**10)
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n3," + "4" * 5000 + "\n")
+    with pytest.raises(DataError, match=r"Line 3 of .*longer"):
+        open_rows(path)
+    path.write_text("a,b\n" + "1,2\n" * 500 + "3," + "4" * 5000 + "\n")  # not in the first block
+    with pytest.raises(DataError, match=r"A row of .*longer"):
+        open_rows(path).to_array()

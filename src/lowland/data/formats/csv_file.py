@@ -47,6 +47,8 @@ class CsvReader(Reader):
         self.path, self.source, self.read, self.stamps = path, source, read, stamps_of([path])
         head = self._head()
         is_small = len(head) < _BLOCK
+        if not is_small and head.rfind(b"\n") < _BLOCK // 2:
+            self._refuse_a_long_row(head)
         default = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".txt")) else ","
         self.dialect = detect(head, default, self.read)
         short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
@@ -134,6 +136,22 @@ class CsvReader(Reader):
         cells = [re.sub(r"^\s*\((.+)\)\s*$", r"-\1", cell).replace("−", "-") for cell in cells]  # negative numbers
         return all(is_float(cell) or cell in missing for cell in cells) and any(map(is_float, cells))
 
+    def _refuse_a_long_row(self, head: bytes) -> None:
+        """Raise an error if the last row of the head does not fit into a block, before Arrow reads ahead."""
+        start = head.rfind(b"\n") + 1
+        with self._reading(), self._stream() as stream:
+            more = stream.read(2 * _BLOCK)
+        end = more.find(b"\n", start)
+        if (end if end >= 0 else len(more)) - start > _BLOCK:
+            line = head.count(b"\n") + 1
+            raise self._long_row(f"Line {line}")
+
+    def _long_row(self, which: str) -> DataError:
+        return DataError(
+            f"{which} of {self.source} is longer than {_BLOCK // 10**6} MB. Check that rows end with line breaks and "
+            "that quotes are closed."
+        )
+
     def _stream(self) -> Any:
         return pa.input_stream(str(self.path), compression="detect")
 
@@ -176,6 +194,8 @@ class CsvReader(Reader):
             return self._not_decoded("text")
         if "Empty CSV" in words:
             return DataError(f"{self.source} is empty. Check the file.")
+        if "straddl" in words:
+            return self._long_row("A row")
         if "columns, got" in words:
             return DataError(f"{self.source} has rows of different lengths: {self._uneven() or words}. Fix them.")
         return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
