@@ -280,7 +280,7 @@ class _Refitted:
 
 
 def _refit(problem: MapProblem, rng: np.random.Generator, run: Run) -> _Refitted:
-    """Make the map again from subsamples: windows of a random order of the rows, so that every row is in some."""
+    """Make the map again from subsamples of the rows."""
     n = problem.n
     size = int(max(min(_SUBSAMPLE * n, max(_LEAST_SUBSAMPLE, n / REFITS)), 3))
     order = rng.permutation(n)
@@ -290,7 +290,8 @@ def _refit(problem: MapProblem, rng: np.random.Generator, run: Run) -> _Refitted
     jumps, placed = np.zeros(n), np.zeros(n)
     scores = []
     for r in run.iterate("refitting subsamples", REFITS):
-        turned = np.roll(order, -(r * n // REFITS))
+        # small subsamples divide the rows, so that every row is in some; large ones are drawn independently
+        turned = rng.permutation(n) if 2 * size > n else np.roll(order, -(r * n // REFITS))
         picked, left = np.sort(turned[:size]), turned[size : size + _PLACED]
         part = problem.part(picked)
         model, Z = problem.embed(part.X, part.y, int(rng.integers(2**31 - 1)))
