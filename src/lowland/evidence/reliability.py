@@ -27,7 +27,7 @@ REFITS = 10  # maps of subsamples
 _SUBSAMPLE, _LEAST_SUBSAMPLE = 0.8, 2000
 _NULL_POINTS, _MOST_NULL_MAPS = 5000, 20  # values of null points to compare with; null maps at most
 _LIKE_NOISE = 0.4  # unreliable fraction; half in a map of null data
-_PLACED = 500  # left-out points that transform places after each refit
+_PLACED = 500  # rows that transform places after each refit, at most
 _NOT_BETTER = {
     "independent": " On the whole this is no better than with independent columns. Test clusters before you "
     "interpret them.",

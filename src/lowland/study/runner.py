@@ -30,7 +30,7 @@ from lowland.trial.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, L
 from lowland.trial.scores import AREA, FIDELITY, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
-MOST_PROCESSES = 4  # that compile at once, this one included; each needs about 250 MB
+MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
     "visualize": (FIDELITY, AREA, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
