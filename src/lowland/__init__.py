@@ -13,6 +13,7 @@ _PLACES = {
     "TablePreparer": "prepare.table_preparer",
     "compare": "study.comparison",
     "config": "run.settings",
+    "describe": "evidence.describe",
     "drop_missing": "missing_values",
     "explore": "explorer.start",
     "fastica": "functions",

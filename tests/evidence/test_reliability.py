@@ -18,9 +18,9 @@ from lowland import PCA, quality
 from lowland.cli.main import cli
 from lowland.data import load_dataset
 from lowland.errors import DataError, LowlandError, ParameterError
-from lowland.evidence.neighborhoods import choose_references, preserved_neighbors
 from lowland.evidence.nulls import draw_null
 from lowland.evidence.reliability import null_p_values
+from lowland.quality.kept_neighbors import choose_references, neighbors_that_stay, preserved_neighbors, subsample_size
 
 
 def noise(n: int, d: int, seed: int) -> np.ndarray:
@@ -42,6 +42,16 @@ def iris() -> lowland.evidence.reliability.Reliability:
 
 
 # --- the statistic ---
+
+
+def test_neighbors_stay_in_a_turned_map_and_not_in_an_unrelated_one():
+    Z, rng = noise(300, 2, 1), np.random.default_rng(0)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    assert neighbors_that_stay(Z, 5 * Z @ turn, rng).min() == 1
+    assert neighbors_that_stay(Z, noise(300, 2, 2), rng).mean() < 0.1
+    assert subsample_size(100) == 80
+    assert subsample_size(10_000) == 2000
+    assert subsample_size(10**6) == 10**5
 
 
 def test_preservation_equals_the_curve_of_co_ranking() -> None:

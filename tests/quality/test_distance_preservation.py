@@ -163,3 +163,12 @@ def test_metrics_estimated_from_all_rows(cloud):
     given = quality.normalized_stress(D, Z, metric="precomputed", sample=100)
     assert some.low <= exact <= some.high
     assert given.low <= exact <= given.high
+
+
+def test_ranks_with_ties_are_those_of_scipy(rng):
+    from scipy.stats import rankdata
+
+    from lowland.quality.original_space import mean_ranks
+
+    for values in (rng.integers(0, 20, 500).astype(float), rng.standard_normal(500), np.zeros(3), np.ones(1)):
+        np.testing.assert_array_equal(mean_ranks(values), rankdata(values))

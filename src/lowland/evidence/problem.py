@@ -30,6 +30,7 @@ class MapProblem:
     names: tuple[str, ...]  # of the columns
     borrowed: bool  # whether the coordinates were made elsewhere, and ``method`` stands in for the unknown one
     model: Any = None  # the fitted model
+    units: np.ndarray | None = None  # (d,): the model's own scale of the columns, by which X is divided
 
     @property
     def n(self) -> int:
@@ -69,17 +70,19 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
     if len(Z) < LEAST_ROWS:
         raise DataError(f"{len(Z)} rows have coordinates. Reliability needs at least {LEAST_ROWS}. Pass more rows.")
     metric = _metric(reducer if fitted else method)
+    units = None
     if metric == "precomputed":
         table = table[np.ix_(kept, kept)] if not kept.all() else table
     else:
         table = table if kept.all() else table[np.flatnonzero(kept)]
-        table = _scaled(table, reducer)
+        units = _units(table, reducer)
+        table = table if units is None else table / units
     labels = None if y is None else as_vector(y, len(kept), "y")[kept]
     made_by = reducer if fitted else _stand_in(method)
     names = tuple(str(name) for name in (rows.names or [f"x{j}" for j in range(rows.d)]))
     return MapProblem(
         table, np.asarray(Z, dtype=np.float64), made_by, labels, metric, kept, names,
-        not fitted and method is None, reducer if fitted else None,
+        not fitted and method is None, reducer if fitted else None, units,
     )  # fmt: skip
 
 
@@ -122,13 +125,13 @@ def _metric(method: Any) -> Metric:
     return "precomputed" if dissimilarity == "precomputed" else found
 
 
-def _scaled(table: Any, reducer: Any) -> Any:
-    """The rows in the units in which the model compares them."""
+def _units(table: Any, reducer: Any) -> np.ndarray | None:
+    """The units of the columns in which the model compares rows, if it scales them itself."""
     scale = None if reducer is None else getattr(reducer, "scale_", None)
     if scale is None or is_sparse(table) or np.shape(scale) != (table.shape[1],):
-        return table
+        return None
     factors = np.asarray(to_numpy(scale))
-    return table / np.where(factors > 0, factors, 1)
+    return np.where(factors > 0, factors, 1)
 
 
 def _stand_in(method: Any) -> Any:

@@ -12,10 +12,16 @@ import numpy as np
 from lowland.arrays.namespace import to_numpy
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError
-from lowland.evidence.neighborhoods import choose_references, preserved_neighbors
 from lowland.evidence.nulls import Null, draw_null
 from lowland.evidence.problem import MapProblem, open_problem
 from lowland.quality.alignment import Procrustes, rescale
+from lowland.quality.kept_neighbors import (
+    SUBSAMPLES,
+    choose_references,
+    neighbors_that_stay,
+    preserved_neighbors,
+    subsample_size,
+)
 from lowland.quality.measure import student_quantile
 from lowland.run.run import Run, run_for
 
@@ -23,8 +29,7 @@ if TYPE_CHECKING:
     from lowland.evidence.clusters import Cluster
 
 LEVEL = 0.05
-REFITS = 10  # maps of subsamples
-_SUBSAMPLE, _LEAST_SUBSAMPLE = 0.8, 2000
+REFITS = SUBSAMPLES  # maps of subsamples
 _NULL_POINTS, _MOST_NULL_MAPS = 5000, 20  # values of null points to compare with; null maps at most
 _LIKE_NOISE = 0.4  # unreliable fraction; half in a map of null data
 _PLACED = 500  # rows that transform places after each refit, at most
@@ -282,7 +287,7 @@ class _Refitted:
 def _refit(problem: MapProblem, rng: np.random.Generator, run: Run) -> _Refitted:
     """Make the map again from subsamples of the rows."""
     n = problem.n
-    size = int(max(min(_SUBSAMPLE * n, max(_LEAST_SUBSAMPLE, n / REFITS)), 3))
+    size = subsample_size(n)
     order = rng.permutation(n)
     around, _ = rescale(problem.Z - problem.Z.mean(axis=0))
     whole = around / math.sqrt(float(np.mean(np.sum(around**2, axis=1))))
@@ -302,12 +307,12 @@ def _refit(problem: MapProblem, rng: np.random.Generator, run: Run) -> _Refitted
                 "method with `disconnected='connect'`."
             )
         Z, at = Z[there], picked[there]
-        stay = preserved_neighbors(whole[at], Z, choose_references(len(at), rng))[:, 1]
+        stay = neighbors_that_stay(whole[at], Z, rng)
         align = Procrustes.onto(_wide(Z, whole.shape[1]), whole[at])
-        sums[at, 0] += np.clip(stay, 0, 1)
+        sums[at, 0] += stay
         sums[at, 1] += np.sqrt(np.sum((align(_wide(Z, whole.shape[1])) - whole[at]) ** 2, axis=1))
         times[at] += 1
-        scores.append(float(np.clip(stay, 0, 1).mean()))
+        scores.append(float(stay.mean()))
         if len(left) and hasattr(model, "transform") and not problem.pairwise:
             moved = align(_wide(np.asarray(to_numpy(model.transform(problem.X[left]))), whole.shape[1])) - whole[left]
             jumps[left] += np.sqrt(np.sum(moved**2, axis=1))

@@ -16,6 +16,7 @@ from lowland.plots.curves import (
 from lowland.plots.pictures import components_as_images, images, reconstructions, thumbnails
 from lowland.plots.scatter import embedding
 from lowland.plots.som_maps import component_planes, hit_map, u_matrix
+from lowland.plots.surfaces import surface
 
 __all__ = [
     "biplot",
@@ -35,6 +36,7 @@ __all__ = [
     "scree",
     "selection_path",
     "shepard",
+    "surface",
     "thumbnails",
     "u_matrix",
 ]

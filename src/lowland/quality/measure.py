@@ -104,7 +104,7 @@ def _half_width(R: Any, spread: Any, q: float) -> Any:
     return np.where(R > 0, (B + np.sqrt(B * B + 4 * (1 + q) * q * s2)) / (2 * (1 + q)), 0.0)
 
 
-def student_quantile(degrees: int) -> float:
+def student_quantile(degrees: float) -> float:
     """Return the 97.5% quantile of Student's t distribution."""
     from scipy.special import stdtrit
 

@@ -1,4 +1,4 @@
-"""How well the neighborhood of each point survives from one space to another."""
+"""How well the neighborhood of each point survives: from the data to a map, or from one map to another."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
 from lowland.run.local import LocalRun
 
+SUBSAMPLE, LEAST_SUBSAMPLE, SUBSAMPLES = 0.8, 2000, 10
 NEAR, WIDE = 0.1, 0.25  # neighborhoods of up to this fraction of the points
 MOST_REFERENCES = 1000  # points among which neighbors are searched
 _CELLS = 1 << 20  # distances that a thread holds at a time
@@ -19,6 +20,19 @@ _CELLS = 1 << 20  # distances that a thread holds at a time
 def choose_references(n: int, rng: np.random.Generator) -> np.ndarray:
     """Return the points among which neighbors are searched, (m,): all, or a random sample."""
     return np.arange(n) if n <= MOST_REFERENCES else np.sort(rng.permutation(n)[:MOST_REFERENCES])
+
+
+def subsample_size(n: int) -> int:
+    """Return how many of n rows a map is made from again: 80%, but of many rows a tenth, or 2,000 if these are more."""
+    return int(max(min(SUBSAMPLE * n, max(LEAST_SUBSAMPLE, n / SUBSAMPLES)), 3))
+
+
+def neighbors_that_stay(Z: np.ndarray, again: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the fraction of each point's neighbors in a map that stay its neighbors in another map, (n,).
+
+    The neighbors are the nearest quarter of the points. The fraction is corrected for chance: 0 to 1.
+    """
+    return np.clip(preserved_neighbors(Z, again, choose_references(len(Z), rng))[:, 1], 0.0, 1.0)
 
 
 def preserved_neighbors(
