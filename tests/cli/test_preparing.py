@@ -329,3 +329,24 @@ def test_a_matrix_is_left_as_it_is(lowland, airports, flags):
     result = lowland("fit", "factor-analysis", "kernel.parquet", "--covariance-of", 50, *flags)
     assert result.exit_code == 2
     assert flags[0] in result.stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["--impute", "median"]])
+def test_methods_of_categories_take_missing_values(lowland, people, flags):
+    """As in a study: numbers become the median, a missing category is a level."""
+    people.loc[::7, "color"] = None
+    people.drop(columns=["joined", "site"]).to_csv("mixed.csv", index=False)
+    fit = ("fit", "famd", "mixed.csv", "--label", "group", "-k", "2")
+    found = lowland(*fit, "--to", "z.csv", "--json", *flags)
+    assert found.exit_code == 0, found.stderr
+    said = json.loads(found.stdout)["missing"]
+    assert "1 missing number by the median" in said
+    assert "level of their own: 9 values" in said
+    filled = people[["age", "height", "color"]].fillna({"age": people["age"].median(), "color": "missing"})
+    expected = ll.FactorAnalysisOfMixedData(2).fit_transform(filled)
+    np.testing.assert_allclose(np.abs(pd.read_csv("z.csv").select_dtypes(float)), np.abs(expected), atol=1e-8)
+    found = lowland("fit", "mca", "mixed.csv", "--columns", "color,group", "-k", "2", "--to", "m.csv", *flags)
+    assert found.exit_code == 0, found.stderr
+    refused = lowland(*fit, "--to", "n.csv", "--impute", "none")
+    assert refused.exit_code != 0
+    assert "--drop-missing" in refused.stderr

@@ -250,3 +250,25 @@ def test_numbers_with_units_are_not_ids(tmp_path):
     found = look(tmp_path / "x.csv")
     assert [column.kind for column in found.columns] == ["text", "text", "id", "id", "number"]
     assert any("'height', 'time': numbers with units" in sentence for sentence in found.suggestions)
+
+
+def test_an_index_that_pandas_wrote_is_no_feature():
+    frame = pd.DataFrame({"Unnamed: 0": np.arange(40) ** 2, "x": np.sin(np.arange(40.0))})
+    assert look(frame).unused == ("Unnamed: 0",)
+
+
+def test_the_ids_of_some_rows_may_be_equal():
+    who = [f"p{i // 2 if i < 6 else i}" for i in range(40)]
+    looked = look(pd.DataFrame({"id": who, "x": np.sin(np.arange(40.0))}))
+    assert "37 distinct values in 40 rows" in str(looked)
+    assert "every value is different" not in str(looked)
+
+
+def test_look_suggests_classes_of_many_rows_and_ids_that_are_names():
+    n = 60
+    frame = pd.DataFrame({
+        "number": np.arange(n), "name": [f"car {i}" for i in range(n)], "maker": [f"m{i % 20}" for i in range(n)],
+        "type": np.array(["van", "small", "large"])[np.arange(n) % 3], "x": np.sin(np.arange(n)),
+    })  # fmt: skip
+    looked = look(frame)
+    assert (looked.label, looked.id) == ("type", "name")

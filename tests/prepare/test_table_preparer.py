@@ -238,7 +238,7 @@ def test_durations_and_times_are_days():
 
 @pytest.mark.parametrize(
     ("values", "words"),
-    [([[1], [2]], "list"), ([b"a", b"b"], "binary"), ([1.0, np.inf], "infinity"), ([{"a": 1}, {"a": 2}], "struct")],
+    [([["a"], ["b"]], "list"), ([b"a", b"b"], "binary"), ([1.0, np.inf], "infinity"), ([{"a": 1}, {"a": 2}], "struct")],
 )
 def test_a_column_that_cannot_be_prepared_is_named(values, words):
     frame = pl.DataFrame({"odd": values, "x": [1.0, 2.0]})

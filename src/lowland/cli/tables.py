@@ -190,9 +190,10 @@ def preparation(source: Source, prepare: str | None = None) -> dict[str, Any]:
         return {"impute": "none" if impute == "auto" else impute, "scale": "none", "use": source.table().names}
     table = source.table()
     table.positions(asked["use"], ())  # an unknown name is an error
-    named = [*asked["use"], *(source.columns or ())]  # used, whatever they look like
-    use = [name for name in named if name in table.names]  # without the label
-    return {"impute": impute, "scale": {"auto": "auto", "standardize": "standard"}.get(prepare, "none"), "use": use}
+    return {
+        "impute": impute, "scale": {"auto": "auto", "standardize": "standard"}.get(prepare, "none"),
+        "use": table.members(asked["use"]),
+    }  # fmt: skip
 
 
 def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None) -> Any:
@@ -203,19 +204,55 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
     table = noted(source.table())
     if est is not None and (est._reads_text or reads_matrix(est)):
         asked = given("prepare")
-        if asked.get("prepare") == "standardize" or asked.get("impute", "none") != "none":
+        replaceable = ("none",) if reads_matrix(est) else ("none", "auto", "median")
+        if asked.get("prepare") == "standardize" or asked.get("impute", "none") not in replaceable:
             raise ParameterError(
-                "This method reads categories or a matrix, so numbers are neither replaced nor standardized. Omit "
-                "--impute and --prepare. Or use --drop-missing."
+                "This method reads categories or a matrix, so numbers are not standardized, and missing values are "
+                "replaced by the median at most. Omit --prepare, and --impute or use --impute median. Or use "
+                "--drop-missing."
             )
         found = Prepared(est._opened(table), table.labels)
         if asked.get("drop_missing"):
             drop_rows(found)
+        elif asked.get("impute") != "none" and not reads_matrix(est):
+            _fill_gaps(found, table, est)
         return found
     how = preparation(source, prepare)
     if how["impute"] == how["scale"] == "none" and how["use"] == table.names:
         return Prepared(open_rows(table) if est is None else est._opened(table), table.labels)
     return prepare_rows(table, labels=table.labels, **how, est=est)
+
+
+def _fill_gaps(found: Any, table: Any, est: Any) -> None:
+    """For a method of categories, make missing categories a level, and replace missing numbers by medians."""
+    from lowland.data.arrow_columns import open_arrow, whole_table, without_gaps
+    from lowland.data.kinds import kinds_of
+    from lowland.data.reader import holds_numbers
+    from lowland.data.table import Table
+    from lowland.methods.base.traits import traits_of
+
+    gaps = {c.name: c.missing for c in kinds_of(table.scan(), table.source, duplicates=False).columns if c.missing}
+    if not gaps or est.get_params(deep=False).get("missing") != "error":
+        return
+    fields = {field.name: field for field in table.fields_at(range(len(table.names)))}
+    is_mixed = traits_of(est).reads == "mixed"
+    numbers = [name for name in gaps if is_mixed and name in fields and holds_numbers(fields[name].type)]
+    levels = sum(count for name, count in gaps.items() if name not in numbers)
+    said = []
+    if numbers:
+        columns, names, _ = open_arrow(table)
+        whole = whole_table(columns, names)
+        filled = without_gaps(whole.select(numbers), dict.fromkeys(numbers, "number"))
+        for name in numbers:
+            whole = whole.set_column(names.index(name), name, filled.column(name))
+        source, found.rows = found.rows.source, est._opened(Table(whole))
+        found.rows.source = source
+        count = sum(gaps[name] for name in numbers)
+        said.append(f"Replaced {count:,} missing number{'s' * (count > 1)} by the median of the column.")
+    if levels:
+        est.set_params(missing="category")
+        said.append(f"Missing categories are a level of their own: {levels:,} value{'s' * (levels > 1)}.")
+    found.missing = " ".join(said)
 
 
 # --- errors that end with the command that works ----------------------------------------------------------------------

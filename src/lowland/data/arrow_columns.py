@@ -18,6 +18,7 @@ from lowland.data.kinds import FALSE, TRUE
 from lowland.data.open import as_objects, checked_shape, has_named_columns, no_complex, open_rows, open_table
 from lowland.data.reader import ArrowColumns, Reader, content_of, holds_numbers, slices_of
 from lowland.data.rows import Rows
+from lowland.data.vectors import is_list_of_numbers, ragged_words
 from lowland.data.written import WrittenDates, dates_of
 from lowland.errors import DataError, DataTypeError
 from lowland.run.settings import require_memory
@@ -100,7 +101,11 @@ def whole_table(columns: ArrowColumns, names: list[str]) -> Any:
         pa.default_memory_pool().release_unused()  # what the parser of a file needed
     if not parts:
         raise DataError("The table has no rows. Check the file or the selection of rows.")
-    parts = [pa.table(part.columns, names=names) for part in parts]
+    named = [f.with_name(name) for f, name in zip(columns.fields, names, strict=True)]  # with the vector of a number
+    schemas = [
+        pa.schema([f.with_type(kind) for f, kind in zip(named, part.schema.types, strict=True)]) for part in parts
+    ]
+    parts = [pa.table(part.columns, schema=schema) for part, schema in zip(parts, schemas, strict=True)]
     table = pa.concat_tables(parts, promote_options="permissive").unify_dictionaries()
     return table.combine_chunks()
 
@@ -168,10 +173,13 @@ def without_gaps(table: Any, kinds: dict[str, str]) -> Any:
 
 
 def nested_columns(table: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the columns of lists, records or bytes, and their types."""
+    """Return the columns of lists, records or bytes, and what they contain."""
     types = {name: table.column(name).type for name in names}
     tests = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
-    return {name: str(kind) for name, kind in types.items() if any(is_kind(kind) for is_kind in tests)}
+    return {
+        name: ragged_words(table.column(name)) if is_list_of_numbers(kind) else f"lists, records or bytes ({kind})"
+        for name, kind in types.items() if any(is_kind(kind) for is_kind in tests)
+    }  # fmt: skip
 
 
 def infinite_values(column: Any) -> tuple[int, int]:

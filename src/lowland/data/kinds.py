@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from lowland.data.problems import MOST_MARKS
 from lowland.data.reader import content_of, holds_numbers
 from lowland.data.suspect_columns import SuspectColumn, is_called_id, is_called_year, suspect_columns
+from lowland.data.vectors import is_list_of_numbers, ragged_words, vector_of
 from lowland.data.written import WrittenDates, WrittenNumbers
 
 Kind = Literal["number", "integer", "boolean", "category", "ordered", "date", "text", "id", "constant", "missing"]
@@ -64,6 +65,7 @@ class ColumnKind:
     unused: str = ""  # why it is not a feature unless the user names it, as a noun phrase; "": it is one
     date_order: str | None = None  # of dates written as text
     is_nested: bool = False  # lists or records
+    vector: str = ""  # the vector that this column of numbers belongs to
     marks: tuple[str, ...] = ()  # a few texts among numbers, which may mark missing values
     mark_rows: tuple[int, ...] = ()  # where each occurs first, from 1
 
@@ -86,6 +88,7 @@ class _Counts:
     is_ordered: bool = False
     is_text: bool = False
     is_nested: bool = False
+    lists: str = ""  # which rows have lists of different lengths
     is_duration: bool = False  # or a time of day
     dates: WrittenDates = field(default_factory=WrittenDates)
     words: int = 0
@@ -105,6 +108,8 @@ class _Counts:
         """Count a batch of values that are not numbers."""
         kinds, kind = pa.types, column.type
         self.is_nested = self.is_nested or bool(kinds.is_nested(kind))
+        if is_list_of_numbers(kind) and not self.n:
+            self.lists = ragged_words(column)
         if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
             column = pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
             kind = column.type
@@ -229,9 +234,11 @@ def kinds_of(
     counts: dict[str, _Counts] = {}
     hashes: list[np.ndarray] | None = [] if duplicates else None
     held: dict[str, list[np.ndarray]] = {}
-    n = 0
+    n, vectors = 0, dict[str, str]()
     for batch in batches:
         names, kinds = batch.schema.names, batch.schema.types
+        if not n:
+            vectors = {f.name: vector_of(f) for f in batch.schema}
         for name in names:
             counts.setdefault(name, _Counts())
         row_hash = np.zeros(batch.num_rows, dtype=np.uint64)
@@ -261,8 +268,9 @@ def kinds_of(
     if hashes is not None:  # sorting is several times as fast as np.unique
         ordered = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]))
         equal = int((ordered[1:] == ordered[:-1]).sum())
-    suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric}, len(counts))
-    columns = tuple(_kind(name, c, suspects.get(name), name == id_name) for name, c in counts.items())
+    suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric and not vectors[k]}, len(counts))
+    columns = tuple(_kind(name, c, suspects.get(name), name == id_name, vectors[name]) for name, c in counts.items())
+    _leave_out_others(columns)
     return TableKinds(source, n, columns, equal, tuple(suspects.values()), id_name, tuple(notes))
 
 
@@ -289,18 +297,36 @@ def _suspects(held: dict[str, list[np.ndarray]], width: int) -> dict[str, Suspec
     return found
 
 
-def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool) -> ColumnKind:
+def beside_vector(vector: str) -> str:
+    """Return why a column is not used: a vector is a description of the whole row."""
+    return f"beside the vectors in {vector!r}"
+
+
+def _leave_out_others(columns: Sequence[ColumnKind]) -> None:
+    """If the table has vectors, use the first of them and no other column unless the user names it."""
+    vector = next((c.vector for c in columns if c.vector), "")
+    for column in columns:
+        if vector and column.vector != vector:
+            column.unused = column.unused or beside_vector(vector)
+
+
+def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool, vector: str) -> ColumnKind:
     values = None if c.values is None else list(c.values)
     distinct = None if values is None or len(values) > MOST_DISTINCT else len(values)
-    found = ColumnKind(name, n=c.n, missing=c.missing, distinct=distinct)
-    for v in (values or [])[:3]:
+    found = ColumnKind(name, n=c.n, missing=c.missing, distinct=distinct, vector=vector)
+    for v in () if c.is_nested else (values or [])[:3]:
         text = f"{v:.0f}" if isinstance(v, float) and v.is_integer() and abs(v) < 2**53 else str(v)
         found.examples += (("true" if v else "false") if c.is_boolean and isinstance(v, float) else text,)
     if c.is_numeric and c.count:
         found.min, found.max, found.mean, found.zeros = c.low, c.high, c.mean, c.zeros
         found.sd = float(np.sqrt(c.squares / (c.count - 1))) if c.count > 1 else 0.0
+    if vector:
+        found.kind = "integer" if c.is_integer else "number"
+        return found
     found.kind = _kind_of(name, c, values, suspect, is_id)
-    found.is_nested = c.is_nested
+    found.is_nested, found.detail = c.is_nested, c.lists
+    if found.kind == "id" and c.repeats and values is not None:
+        found.detail = f"{len(values):,} distinct values in {c.n - c.missing:,} rows"
     if found.kind == "text" and values and (units := _units(values)):
         found.detail = f"numbers with units: {', '.join(units)}"
     if not is_id and _has_marks(c, values):

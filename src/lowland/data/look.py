@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
+from lowland.data.kinds import ColumnKind, TableKinds, beside_vector, kinds_of
 from lowland.data.open import is_frame, open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import Reader, labeled_batches
@@ -19,6 +19,7 @@ from lowland.plain import html_list, html_table, to_plain
 ENCODED = ("date", "category", "ordered")  # features after they are encoded as numbers
 COMPLETE = ("missing", "constant", "id", "category", "text")  # a missing category is a level, a missing text is empty
 MOST_CLASSES = 50
+ROWS_OF_CLASS = 10  # mean number of rows per class of a label that is suggested first
 SHOWN = 60  # columns printed
 HEAD = ("Column", "Kind", "Missing", "Distinct", "Values")
 SINGULAR = {"missing": "all missing", "ordered": "ordered category"}
@@ -38,6 +39,7 @@ class Look:
     encode: tuple[str, ...] = ()  # features that are encoded as numbers
     unused: tuple[str, ...] = ()  # columns that are shown, but are no features unless they are named
     incomplete: tuple[str, ...] = ()  # features of numbers with missing values
+    vectors: tuple[str, ...] = ()  # columns of vectors
 
     @property
     def columns(self) -> tuple[ColumnKind, ...]:
@@ -53,32 +55,43 @@ class Look:
                 "duplicate_rows": k.duplicates, "id": k.id_name or self.id, "notes": k.notes,
                 "suggestions": self.suggestions, "drop": self.drop, "label": self.label,
                 "marks": self.marks, "encode": self.encode, "unused": self.unused, "incomplete": self.incomplete,
+                "vectors": self.vectors,
             }
         )  # fmt: skip
 
     def _title(self) -> str:
         kinds = ", ".join(
             f"{count:,} {SINGULAR.get(kind, kind) if count == 1 else PLURAL.get(kind, f'{kind}s')}"
-            for kind, count in Counter(column.kind for column in self.columns).items()
+            for kind, count in Counter(row[1] for row in self._rows()).items()
         )
-        size = f"{_number(self.kinds.n, 'row')} × {_number(len(self.columns), 'column')}"
+        size = f"{_number(self.kinds.n, 'row')} × {_number(len(self._rows()), 'column')}"
         return f"{self.kinds.source.strip(chr(39))}: {size} ({kinds})"
 
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+        """The columns as rows of text; the numbers of a vector share one row."""
+        parts: dict[str, list[ColumnKind]] = {}
+        for column in self.columns:
+            parts.setdefault(f"vector {column.vector}" if column.vector else f"column {column.name}", []).append(column)
+        return [_vector_row(each) if each[0].vector else _row(each[0]) for each in parts.values()]
+
     def _repr_html_(self) -> str:
-        more = f"and {len(self.columns) - SHOWN:,} more columns"
-        table = html_table([_row(column) for column in self.columns[:SHOWN]], HEAD, self._title())
-        return table + html_list([*([more] if len(self.columns) > SHOWN else []), *self.suggestions])
+        rows = self._rows()
+        more = f"and {len(rows) - SHOWN:,} more columns"
+        return html_table(rows[:SHOWN], HEAD, self._title()) + html_list(
+            [*([more] if len(rows) > SHOWN else []), *self.suggestions]
+        )
 
     def __str__(self) -> str:
-        rows = [_row(column) for column in self.columns[:SHOWN]]
+        every = self._rows()
+        rows = every[:SHOWN]
         widths = [max(len(row[j]) for row in (HEAD, *rows)) for j in range(4)]
         lines = [
             self._title(), "",
             *("  ".join([*(f"{c:<{w}}" for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
               for row in (HEAD, *rows)),
         ]  # fmt: skip
-        if len(self.columns) > SHOWN:
-            lines.append(f"… and {len(self.columns) - SHOWN:,} more columns")
+        if len(every) > SHOWN:
+            lines.append(f"… and {len(every) - SHOWN:,} more columns")
         if self.suggestions:
             lines += ["", *(f"- {sentence}" for sentence in self.suggestions)]
         return "\n".join(lines)
@@ -108,23 +121,29 @@ def look(source: Any, **options: Any) -> Look:
 def advised(found: TableKinds, label: str | None = None) -> Look:
     """Say how the columns are prepared, and what the user should decide; ``label``: the labels, if they are known."""
     columns = found.columns
+    vectors = list(dict.fromkeys(c.vector for c in columns if c.vector))
 
     def named(test: Callable[[ColumnKind], Any]) -> list[str]:
         return [c.name for c in columns if test(c)]
 
     classes = named(
-        lambda c: label is None and c.kind in ("category", "boolean") and c.sd is None and not c.unused
+        lambda c: label is None and c.kind in ("category", "boolean") and c.sd is None
+        and (not c.unused or (vectors and c.unused == beside_vector(vectors[0])))
         and c.distinct and c.distinct <= MOST_CLASSES and c.distinct < c.n - c.missing
     )  # fmt: skip
-    known, label = label, label or next(iter(classes), None)
+    large = [c.name for c in columns if c.name in classes and c.distinct and c.n >= ROWS_OF_CLASS * c.distinct]
+    known, label = label, label or next(iter([*large, *classes]), None)
     nested, infinite = named(lambda c: c.is_nested), named(lambda c: c.is_infinite)
     features = [c for c in columns if not c.unused and c.name not in (label, *nested, *infinite)]
-    unused = {c.name: c.unused for c in columns if c.unused and c.name not in (label, *nested) and not c.marks}
+    lists = {c.name: c.detail for c in columns if c.is_nested and c.detail}
+    unused = {
+        c.vector or c.name: c.unused for c in columns if c.unused and c.name not in (label, *nested) and not c.marks
+    }
     encoded = [c.name for c in features if c.kind in ENCODED and not c.marks]
     marks = list(dict.fromkeys(mark for c in columns for mark in c.marks))
     assumed = {c.name: c.detail.removesuffix(" assumed") for c in columns if c.detail.endswith(" assumed")}
-    gaps = {c.name: c.missing for c in features if c.missing and c.kind not in COMPLETE}
-    share = sum(gaps.values()) / max(1, found.n * len(columns))
+    gaps = {c.vector or c.name: c.missing for c in features if c.missing and c.kind not in COMPLETE}
+    share = sum(c.missing for c in features if c.name in gaps or c.vector in gaps) / max(1, found.n * len(columns))
     findings: list[tuple[Collection[str], str]] = [
         (classes if known is None else (), "may contain classes. Name one as the label."),
         (
@@ -137,7 +156,13 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
             named(lambda c: c.detail.startswith("numbers with units")),
             "numbers with units, read as text. Write them in one unit, without it.",
         ),
-        (nested, "lists or records. Drop."),
+        (vectors if len(vectors) > 1 else (), "vectors. Use one of these columns at a time."),
+        (vectors[:1], "If these vectors are embeddings, compare them with the metric 'cosine'."),
+        *(
+            ([name], f"{words}. Leave it out, or give all rows lists of the same length.")
+            for name, words in lists.items()
+        ),
+        ([name for name in nested if name not in lists], "lists or records. Leave them out."),
         (infinite, "infinity. Replace it by a number or a missing value, or drop the column."),
         (gaps, f"missing values ({share:.2%} of the table), replaced by the median of the column."),
     ]
@@ -149,10 +174,11 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
-    own = None if found.id_name is not None else next((c.name for c in columns if c.kind == "id"), None)
+    ids = sorted((c for c in columns if c.kind == "id"), key=lambda c: c.sd is not None)  # names before numbers
+    own = None if found.id_name is not None else next((c.name for c in ids), None)
     return Look(
-        found, tuple(said), tuple(dict.fromkeys((*nested, *infinite))), label, own, tuple(marks), tuple(encoded),
-        tuple(unused), (*gaps, *named(lambda c: c.marks)),
+        found, tuple(said), tuple(dict.fromkeys((*nested, *infinite, *vectors[1:]))), label, own, tuple(marks),
+        tuple(encoded), tuple(unused), (*gaps, *named(lambda c: c.marks)), tuple(vectors),
     )  # fmt: skip
 
 
@@ -165,13 +191,22 @@ def _number(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
+def _vector_row(parts: Sequence[ColumnKind]) -> tuple[str, str, str, str, str]:
+    low, high = (
+        pick(getattr(c, end) for c in parts if c.min is not None) for pick, end in ((min, "min"), (max, "max"))
+    )
+    missing = max(c.missing for c in parts)
+    values = f"{_number(len(parts), 'number')} from {low:.4g} to {high:.4g}"
+    return parts[0].vector, "vector", f"{missing:,}" if missing else "–", "–", values
+
+
 def _row(column: ColumnKind) -> tuple[str, str, str, str, str]:
     values = ", ".join(repr(text[:24]) for text in column.examples) + (
         ", …" if column.distinct is None or column.distinct > 3 else ""
     )
     if column.min is not None and column.kind not in ("constant", "boolean"):
         values = f"{column.min:.6g} to {column.max:.6g}, mean {column.mean:.4g}, sd {column.sd:.4g}"
-    values += f" ({column.detail})" if column.detail else ""
+    values += f" ({column.detail})" if column.detail and values else column.detail
     distinct = "many" if column.distinct is None else f"{column.distinct:,}"
     name = column.name if column.name.isprintable() else repr(column.name)
     return name, column.kind, f"{column.missing:,}" if column.missing else "–", distinct, values

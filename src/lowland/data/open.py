@@ -165,8 +165,10 @@ def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
     if not is_frame(source):
         return open_table_file(_path(source), read)
     from lowland.data.formats.frames import FrameReader
+    from lowland.data.vectors import with_vectors
 
-    return FrameReader(source)
+    table = FrameReader(source)
+    return with_vectors(table, table.list_names)
 
 
 def open_table_file(path: Path, read: ReadOptions | None = None) -> Reader:
@@ -211,12 +213,14 @@ def _open_format(suffix: str, path: Path, source: str, read: ReadOptions) -> Rea
         from lowland.data.formats.parquet import ParquetReader
 
         read.refuse_others((), "a Parquet file")
-        return ParquetReader(path, source)
+        parquet = ParquetReader(path, source)
+        return _with_vectors(parquet, parquet.schemas[0])
     if kind in (".feather", ".arrow", ".jsonl", ".ndjson"):
         from lowland.data.formats.arrow_files import FeatherReader, JsonLinesReader
 
         read.refuse_others((), f"a {path.suffix} file")
-        return (FeatherReader if kind in (".feather", ".arrow") else JsonLinesReader)(path, source)
+        table = (FeatherReader if kind in (".feather", ".arrow") else JsonLinesReader)(path, source)
+        return _with_vectors(table, table.schema)
     if kind == ".png" and path.is_dir():
         from lowland.data.formats.images import ImageReader
 
@@ -225,6 +229,12 @@ def _open_format(suffix: str, path: Path, source: str, read: ReadOptions) -> Rea
     raise ParameterError(
         f"{str(path)!r}: unsupported file format. Use {', '.join(READABLE)}, or a folder of .parquet files or images."
     )
+
+
+def _with_vectors(table: Reader, schema: Any) -> Reader:
+    from lowland.data.vectors import list_columns, with_vectors
+
+    return with_vectors(table, list_columns(schema))
 
 
 def _path(source: Any) -> Path:

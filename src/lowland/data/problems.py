@@ -110,7 +110,7 @@ def preparation_error(
     """Return one error for all columns that cannot be prepared.
 
     ``marks`` are a few texts among numbers and their first rows, by column; ``infinite`` the number of infinite values
-    and their first row; ``nested`` the type of columns of lists, records or bytes; ``gaps`` the numbers of missing
+    and their first row; ``nested`` columns of lists, records or bytes in words; ``gaps`` the numbers of missing
     values of other columns. ``takes_marks``: whether the format has the option ``missing``.
     """
     each = [
@@ -121,7 +121,7 @@ def preparation_error(
         (repr(name), f"infinity ({count:,} value{'s' * (count != 1)}, first in row {row})")
         for name, (count, row) in infinite.items()
     ]
-    each += [(f"{name!r} ({kind[:SHOWN_TEXT]})", "lists, records or bytes") for name, kind in nested.items()]
+    each += [(repr(name), words) for name, words in nested.items()]
     if len(each) == 1:
         said = [f"Column {each[0][0]} of {source} contains {each[0][1]}."]
     else:
@@ -134,8 +134,11 @@ def preparation_error(
                     f"it out (`drop={list(marks)!r}`).")  # fmt: skip
     drop = [*infinite, *nested]
     if drop:
-        others = [what for what, found in (("infinity", infinite), ("lists, records and bytes", nested)) if found]
-        said.append(f"Replace {' and '.join(others)} by numbers or missing values, or use `drop={drop!r}`.")
+        ways = ["Replace infinity by numbers or missing values."] if infinite else []
+        if any("different lengths" in words for words in nested.values()):
+            ways.append("Give all rows lists of the same length.")
+        which = "these columns" if len(drop) > 1 else "the column"
+        said += [*ways, f"{'Or leave' if ways else 'Leave'} out {which}: `drop={drop!r}`."]
     if gaps:
         said.append(f"Missing values: {counted(gaps)}.")
     text = " ".join(said).replace("\n ", "\n")

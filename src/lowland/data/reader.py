@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -41,6 +41,8 @@ class Reader(ABC):
     id_name: str | None = None  # the column of row ids, which is not a feature unless selected by name
     beside: tuple[str, ...] = ()  # columns that are never features, such as a frame's index; ``column`` returns them
     label_name: str | None = None  # the column of labels, if it is known
+    vectors: Mapping[str, Sequence[str]] = {}  # columns of vectors, and the columns of their numbers
+    chosen: Sequence[str] = ()  # columns that the user named, so that they are used whatever they look like
     n: int | None = None  # number of rows; None: not known before a pass
     has_names = True  # whether the names are those of the source
     stamps: Stamps = {}  # noqa: RUF012  of the files
@@ -142,7 +144,12 @@ class Reader(ABC):
                 )
         if columns is None and self.id_name is not None:
             drop = [*drop, self.id_name]
-        return selected(self.names, columns, [name for name in drop if name not in self.beside], self.source)
+        drop = self.members([name for name in drop if name not in self.beside])
+        return selected(self.names, None if columns is None else self.members(columns), drop, self.source)
+
+    def members(self, names: Sequence[str]) -> list[str]:
+        """Return names of columns; in place of a vector, those of its numbers."""
+        return [part for name in names for part in self.vectors.get(name, (name,))]
 
 
 class RowsReader(Reader):

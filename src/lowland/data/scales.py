@@ -10,6 +10,23 @@ import numpy as np
 MAX_RATIO = 10.0  # of standard deviations: above it, columns in large units dominate
 _BLOCK = 2**19  # numbers that are looked at together
 MANY_COLUMNS, MANY_ZEROS = 16, 0.2  # columns, and fraction of zeros: pixels or counts
+MOSTLY_ZEROS, LARGE_COUNT = 0.5, 5  # fraction of zeros, and a value that answers on a short scale do not reach
+
+
+def are_counts(X: Any) -> bool:
+    """Whether X (n, d), dense or sparse, counts words, species or events: many columns of integers, mostly zeros.
+
+    Ones are the most frequent of the other values. They are rare among pixels, whose largest values are frequent.
+    """
+    n, d = X.shape
+    values = X.data if hasattr(X, "tocsr") else X[X != 0]
+    values = values[values != 0]
+    if d < MANY_COLUMNS or not len(values) or len(values) > (1 - MOSTLY_ZEROS) * n * d:
+        return False
+    if not (values.min() >= 1 and LARGE_COUNT <= values.max() < 2**53 and (values % 1 == 0).all()):
+        return False
+    counts = np.unique(values, return_counts=True)[1]
+    return bool(counts[0] == counts.max() and values.min() == 1)
 
 
 def scales_differ(X: np.ndarray) -> bool:
@@ -58,6 +75,8 @@ def _spreads_of(X: np.ndarray) -> np.ndarray:
 def kinds_differ(columns: Iterable[Any]) -> bool:
     """Return the same for columns whose kinds were found, where some may not be numbers."""
     columns = list(columns)
+    if columns and columns[0].vector and all(c.vector == columns[0].vector for c in columns):
+        return False  # the numbers of a vector share one unit
     if any(c.sd is None for c in columns):
         return True
     found = np.array([(c.sd, c.min, c.max, c.kind != "number", c.zeros / max(c.n, 1)) for c in columns if c.sd])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -115,7 +117,9 @@ def write_stored(batches: Iterable[Any], path: str | os.PathLike[str], most_byte
     with atomic_write(path) as temporary:
         try:
             for batch in _merged(batches):
-                flat = pa.record_batch([_simple(column) for column in batch.columns], names=batch.schema.names)
+                simple = [_simple(column) for column in batch.columns]
+                fields = [f.with_type(c.type) for f, c in zip(batch.schema, simple, strict=True)]
+                flat = pa.record_batch(simple, schema=pa.schema(fields))
                 if writer is None:
                     schema = pa.schema(
                         [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in flat.schema]
@@ -170,18 +174,39 @@ def _is_true(column: Any) -> np.ndarray:
     return np.asarray(pc.fill_null(column, False).to_numpy(), dtype=bool)
 
 
-def write_table_file(table: Any, path: Path, more: dict[str, np.ndarray]) -> None:
-    """Write an Arrow table as .csv or .parquet, with more columns of numbers; equal names get a number."""
+def write_table_file(
+    table: Any, path: Path, more: dict[str, np.ndarray], row_numbers: np.ndarray | None = None
+) -> None:
+    """Write an Arrow table as .csv or .parquet, with more columns of numbers; equal names get a number.
+
+    ``row_numbers`` become the first column, ``row``.
+    """
+    if row_numbers is not None:
+        table = table.add_column(0, _free_name("row", table), pa.array(row_numbers))
     for name, values in more.items():
-        number = 2
-        while name in table.column_names:
-            name, number = f"{name} ({number})", number + 1
-        table = table.append_column(name, pa.array(values))
+        table = table.append_column(_free_name(name, table), pa.array(values))
     with atomic_write(path) as temporary:
         if path.suffix == ".parquet":
             parquet.write_table(table, temporary)
         else:
             csv.write_csv(table, temporary)
+
+
+def with_integers(table: Any, names: Iterable[str]) -> Any:
+    """Return an Arrow table with these columns of floats as integers, if all their values are whole."""
+    for name in names:
+        j = table.column_names.index(name)
+        column = table.column(j)
+        if pa.types.is_floating(column.type):
+            known = pc.if_else(pc.is_nan(column), None, column)
+            with contextlib.suppress(pa.ArrowInvalid):  # a fraction, or a number beyond the range
+                table = table.set_column(j, name, pc.cast(known, pa.int64()))
+    return table
+
+
+def _free_name(name: str, table: Any) -> str:
+    numbered = (f"{name} ({number})" for number in itertools.count(2))
+    return next(each for each in itertools.chain([name], numbered) if each not in table.column_names)
 
 
 def _plain_value(value: Any) -> Any:
@@ -211,4 +236,5 @@ def with_names_of_rows(table: Reader) -> Iterator[Any]:
             names = table.column(table.id_name, missing_text=False)
         column = pa.array([str(name) for name in names[start : start + batch.num_rows]])
         start += batch.num_rows
-        yield pa.record_batch([column, *batch.columns], names=[table.id_name, *batch.schema.names])
+        schema = pa.schema([pa.field(table.id_name, column.type), *batch.schema])
+        yield pa.record_batch([column, *batch.columns], schema=schema)

@@ -117,5 +117,7 @@ def is_called_year(name: str) -> bool:
 
 def _words(name: str) -> set[str]:
     """The words of a column name, in lower case: "PassengerId" gives "passenger" and "id"."""
+    if re.fullmatch(r"unnamed: ?\d+|row_?names?", name, re.IGNORECASE):  # an index as pandas and R write it
+        return {"index"}
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿ]+", name)
     return {part.lower() for part in parts}

@@ -71,6 +71,9 @@ class Table(Reader):
                 self.table.positions([name], ())  # an unknown name is an error now, not after the fit
         self._keep = self.table.positions(columns, [*_listed(drop), *own])
         self.names = [self.table.names[j] for j in self._keep]
+        kept = {*self.names}
+        self.vectors = {name: parts for name, parts in self.table.vectors.items() if kept.issuperset(parts)}
+        self.chosen = [name for name in self.table.chosen if name in kept] if columns is None else list(self.names)
         self._arguments = {"id": id, "label": label, "weight": weight, "keep": keep, "columns": columns, "drop": drop}
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.arrow_columns import arrow_table
-from lowland.data.kinds import kinds_of
+from lowland.data.kinds import beside_vector, kinds_of
 from lowland.data.open import open_rows
 from lowland.data.problems import counted
 from lowland.data.reader import Reader, tables_of, text_fields
@@ -49,6 +49,7 @@ class Prepared:
     missing_fraction: float = 0.0  # of the numbers, before they were replaced
     scaled: bool = False
     kept: np.ndarray | None = None  # (n,) a mask of the rows that were not dropped
+    one_unit: bool = False  # whether the columns are the numbers of one vector
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -67,15 +68,24 @@ def prepare_rows(
     "none" refuses them. ``scale="auto"`` standardizes the columns if their units differ and the method depends on them.
     ``use`` names columns to use although they do not look like features.
     """
+    use = [*table.members(use), *table.chosen]
+    beside = _beside_vector(table, use)
+    if beside:
+        table = Table(table, drop=list(beside))
     handles_missing = est is not None and est._handles_missing
     replacement = "median" if impute == "auto" and not handles_missing else impute
     how = None if replacement in ("auto", "none", "drop") else replacement
     if scale == "auto" and est is not None and (traits_of(est).scale_free or est.get_params(deep=False).get("scale")):
         scale = "none"  # units do not matter to the method, or it standardizes by itself
+    one_unit = any({*parts} == {*table.names} for parts in table.vectors.values())
+    if one_unit and scale == "auto":
+        scale = "none"
     if text_fields(table.fields_at(range(len(table.names)))):
         found = _encoded(table, labels, how, scale, use)
     else:
         found = _numbers(table, labels, how, scale, use, est, asked=impute != "auto")
+    found.one_unit, found.unused = one_unit, beside | found.unused
+    found.report = {name: f"{why}, not used" for name, why in beside.items()} | found.report
     found.given = table.rows if isinstance(table, Table) and not table.has_names else None
     if impute == "none" and not handles_missing and found.steps:
         _refuse_gaps(found.steps[0][1], table.source, est)
@@ -84,6 +94,13 @@ def prepare_rows(
     elif impute == "drop":
         drop_rows(found)
     return found
+
+
+def _beside_vector(table: Reader, use: Sequence[str]) -> dict[str, str]:
+    """Why the columns beside a vector are not used, so that they need not be read."""
+    vector, parts = next(iter(table.vectors.items()), ("", ()))
+    others = {*table.names} - {*parts, *use} if vector else set()
+    return {name: beside_vector(vector) for name in table.names if name in others}
 
 
 def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Sequence[str]) -> Prepared:

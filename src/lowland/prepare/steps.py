@@ -134,6 +134,23 @@ def _texts(X: Any) -> list[list[str]]:
     return [["" if v is None or v != v else str(v) for v in np.asarray(c, dtype=object)] for c in columns]
 
 
+def count_weights(*, dense: bool = True) -> list[Any]:
+    """Return the steps of a pipeline that turn counts into TF-IDF weights, rows of unit length.
+
+    Euclidean distances of such rows order neighbors as cosine distances do. A count x becomes 1 + log x, times the
+    inverse document frequency. ``dense``: the result is an array, otherwise a sparse matrix.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.preprocessing import FunctionTransformer
+
+    to_array = [FunctionTransformer(_as_array, accept_sparse=True)] if dense else []
+    return [TfidfTransformer(sublinear_tf=True), *to_array]
+
+
+def _as_array(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+
+
 class EMImputer(TransformerMixin, BaseEstimator):
     """Replace missing values as ``PCA(missing="em")`` of the training rows predicts them; others do not change.
 

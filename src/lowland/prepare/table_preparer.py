@@ -36,6 +36,7 @@ from lowland.data.reader import BATCH, holds_numbers
 from lowland.data.rows import Rows, StreamRows
 from lowland.data.scales import scales_differ
 from lowland.data.table import Table
+from lowland.data.vectors import vectors_in
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.label_copies import label_copies
 from lowland.prepare.steps import PARTS, DateParts, TextComponents
@@ -168,7 +169,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         columns, names, named = open_arrow(X)
-        self._check_names(names)
+        vectors = vectors_in(columns.fields)
+        self._check_names([*names, *vectors])
         table = whole_table(columns, names)
         self.n_features_in_ = len(names)
         if named:
@@ -176,7 +178,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         levels = {name: [str(v) for v in values] for name, values in (self.ordered or {}).items()}
-        given = {**(self.kinds or {}), **dict.fromkeys(levels, "ordered")}
+        given = {part: kind for name, kind in (self.kinds or {}).items() for part in vectors.get(name, (name,))}
+        given |= dict.fromkeys(levels, "ordered")
+        use = [part for name in self.use or () for part in vectors.get(name, (name,))]
         found = _kinds_in(table, [name for name in names if name not in given], X)
         self.kinds_, self.date_orders_ = {}, {}
         for name in names:
@@ -188,7 +192,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             order = own or (date_order(table.column(name)) if kind == "date" else None)
             if order is not None:
                 self.date_orders_[name] = order
-        self._choose_columns(table, y, found, given)
+        self._choose_columns(table, y, found, given, use)
         prepared = self._converted(table)
         for name in self.ordered or ():
             others = sorted({*prepared.column(name).unique().drop_null().to_pylist()} - {*levels[name]})
@@ -206,9 +210,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self.standardized_ = bool(self.standardize)
         if self.standardize == "auto":
             used = [self.kinds_[name] for name in prepared.column_names]
-            self.standardized_ = not {*used} <= {*NUMBERS} or scales_differ(
+            is_vector = any({*prepared.column_names} == {*parts} for parts in vectors.values())  # in one unit
+            self.standardized_ = not is_vector and (not {*used} <= {*NUMBERS} or scales_differ(
                 np.column_stack([np.asarray(column, dtype=np.float64) for column in prepared.columns])
-            )
+            ))  # fmt: skip
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}
@@ -261,11 +266,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     # --- steps ---
 
-    def _choose_columns(self, table: Any, y: Any, found: dict[str, ColumnKind], given: dict[str, str]) -> None:
+    def _choose_columns(
+        self, table: Any, y: Any, found: dict[str, ColumnKind], given: dict[str, str], use: Sequence[str]
+    ) -> None:
         """Set ``unused_``: why columns are not used, unless their kinds are given or they are named."""
         self.unused_ = {name: "dropped as requested" for name, kind in given.items() if kind == "drop"}
-        named = {*given, *(self.use or ())}
-        for name in self.use or ():  # as what it is, not as an identifier
+        named = {*given, *use}
+        for name in use:  # as what it is, not as an identifier
             if self.kinds_[name] == "id":
                 self.kinds_[name] = "number" if holds_numbers(table.schema.field(name).type) else "text"
         self.unused_ |= {name: c.unused for name, c in found.items() if c.unused and name not in named}

@@ -19,7 +19,7 @@ ELSEWHERE = (
 
 def run(
     file: Path | None, folder: Path | None, host: str, port: int | None, no_open: bool, workspace: Path | None,
-    memory: int | None, time_limit: float, max_upload: int,
+    memory: int | None, time_limit: float, max_upload: int, max_rows: int,
 ) -> None:  # fmt: skip
     """Start the server, print its address, open the browser."""
     import importlib.util
@@ -38,7 +38,9 @@ def run(
     from lowland.explorer.queue import Limits, default_memory
     from lowland.explorer.start import open_browser
 
-    limits = Limits(upload_bytes=max_upload, memory_bytes=memory or default_memory(), seconds=time_limit)
+    limits = Limits(
+        upload_bytes=max_upload, memory_bytes=memory or default_memory(), seconds=time_limit, rows=max_rows
+    )  # fmt: skip
     if host not in ("127.0.0.1", "localhost", "::1"):
         click.echo(ELSEWHERE.format(host=host), err=True)
 
@@ -76,6 +78,8 @@ explore = Command(
                    metavar="SECONDS"),
             Option("--max-upload", "Size limit of an uploaded file. [default: 2GB]", type=MemorySize(), default="2GB",
                    metavar="SIZE"),
+            Option("--max-rows", "Rows of a table at most. [default: 1,000,000]", type=click.IntRange(2),
+                   default=1_000_000, metavar="N"),
         ),
     ],
     prints_json=False,

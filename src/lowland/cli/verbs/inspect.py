@@ -148,8 +148,8 @@ def run_look(file: Path) -> None:
 
 
 def next_command(file: Path, found: Any) -> str:
-    """Return the command that fits a PCA to the features of the table, with the same options of reading."""
-    words = ["lowland", "fit", "pca", str(file)]
+    """Return the command that fits PCA, or UMAP to vectors, with the same options of reading."""
+    words = ["lowland", "fit", *(["umap", str(file), "--metric", "cosine"] if found.vectors else ["pca", str(file)])]
     if found.id is not None:
         words += ["--id", found.id]
     if found.label is not None:

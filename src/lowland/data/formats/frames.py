@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,13 @@ class FrameReader(Reader):
         self.frame, self.n = frame, len(self.table)
         self._columns: dict[str, Any] = {}  # as Arrow arrays
         self._find_index()
+
+    @property
+    def list_names(self) -> list[str]:
+        """The columns that may contain lists of numbers."""
+        kinds = enumerate(map(str, self.table.schema.values()))
+        return [self.names[j] for j, kind in kinds if kind.startswith(("List", "Array"))
+                or (kind == "Object" and _holds_lists(self.table[:, j].to_numpy()))]  # fmt: skip
 
     def _find_index(self) -> None:
         """An index of pandas that is named, or unique and not a plain range, contains the ids of the rows."""
@@ -118,18 +125,26 @@ def _narwhal(frame: Any) -> Any:
         raise
 
 
+def _holds_lists(values: Iterable[Any]) -> bool:
+    """Whether the first value of an object column that is not missing is a list or an array."""
+    some = (v for v in values if not (v is None or isinstance(v, float) or type(v).__name__ == "NAType"))
+    return isinstance(next(some, None), list | tuple | np.ndarray)
+
+
 def _arrow_column(column: Any, name: str) -> Any:
     """A column as an Arrow array; text as a dictionary array."""
     native = column.to_native()
     try:
         if str(getattr(native, "dtype", "")) == "object" and hasattr(native, "factorize"):  # faster with pandas
+            if _holds_lists(native):
+                return pa.array(list(native), from_pandas=True)
             codes, found = native.factorize()
             distinct = pa.array(found, from_pandas=True)
             if pa.types.is_string(distinct.type):
                 return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), distinct)
         values = column.to_arrow()
         values = values.cast(without_views(values.type))
-    except pa.ArrowException as error:
+    except (pa.ArrowException, TypeError) as error:
         raise DataTypeError(
             f"Column {name!r} of the frame mixes values of several types, or contains objects that are not numbers or "
             "text. Convert it first: X[name].astype(str)."

@@ -82,5 +82,10 @@ class Traits:
 
 
 def traits_of(method: Any) -> Traits:
-    """Return the traits of a method, given its class or an instance."""
-    return method._traits
+    """Return the traits of a method, given its class or an instance, or of an estimator of another library."""
+    if hasattr(method, "_traits"):
+        return method._traits
+    from sklearn.utils import get_tags
+
+    is_supervised = get_tags(method).target_tags.required
+    return Traits(reads_y=is_supervised, needs_y=is_supervised)
