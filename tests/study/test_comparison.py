@@ -110,3 +110,44 @@ def test_noise_is_recommended_no_more_often_than_by_chance():
         )  # fmt: skip
         found += study.advice[0].method is not None
     assert found <= 1
+
+
+def test_estimators_of_the_user_take_part(iris, tmp_path):
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import MDS
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import RobustScaler
+
+    own = make_pipeline(RobustScaler(), PCA(2))
+    supervised = NeighborhoodComponentsAnalysis(2, max_iter=20)
+    no_transform = MDS(2, n_init=1, init="random", random_state=0)
+    methods = ["pca", ("robust", own), ("nca", supervised), no_transform]
+    study = lowland.compare(iris.X, iris.y, methods, purpose="classify", cache=False)
+    assert [(t.name, t.status) for t in study.trials] == [
+        ("PCA", "done"), ("robust", "done"), ("nca", "done"), ("MDS (sklearn)", "done"),
+    ]  # fmt: skip
+    np.testing.assert_allclose(study["robust"].Z, own.fit_transform(iris.X), atol=1e-5)
+    assert study["robust"].seconds > 0
+    assert study["robust"].scores["linear accuracy"].held_out
+    assert study["nca"].scores["linear accuracy"].value > 0.9
+    assert study["nca"].scores["linear accuracy"].held_out
+    assert study["nca"].scores["neighborhood hit"].labels_seen
+    assert not study["MDS (sklearn)"].scores["downstream accuracy"].held_out  # it cannot place held-out rows
+    assert "RobustScaler" in str(study.estimator("robust"))
+    assert hasattr(study.estimator(), "predict")
+    assert "robust" in study.report(tmp_path / "r.html").read_text()
+    assert lowland.study.load_study(study.save(tmp_path / "s"))["robust"].n_components == 2
+    apart = lowland.compare(iris.X, iris.y, [("robust", own)], cache=False, worker=True)
+    np.testing.assert_array_equal(apart["robust"].Z, study["robust"].Z)
+
+
+def test_estimators_need_names_of_their_own_and_fit_transform(iris):
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import Ridge
+
+    for methods in ([PCA(1), PCA(2)], ["pca", ("PCA", PCA(2))]):
+        with pytest.raises(ParameterError, match="name"):
+            lowland.compare(iris.X, None, methods)
+    with pytest.raises(ParameterError, match="fit_transform"):
+        lowland.compare(iris.X, None, [Ridge()])

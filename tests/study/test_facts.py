@@ -33,7 +33,7 @@ def test_the_facts_of_a_table_and_of_its_labels(iris):
     whole = PredictionTest.for_classes(y, 0).scores(X)
     assert (facts.accuracy, facts.linear_accuracy) == (whole["downstream accuracy"], whole["linear accuracy"])
     assert facts.companions["AUC"] == whole["AUC"]
-    assert [m for m, _ in facts.accuracy_by_components] == [1, 2]  # fewer than the columns
+    assert [m for m, _ in facts.by_components] == [1, 2]  # fewer than the columns
     assert facts.majority_class_fraction == 1 / 3
     assert facts.n_duplicate_rows == len(X) - len(np.unique(X, axis=0))
     assert facts.standard_deviation_ratio == pytest.approx(X.std(axis=0).max() / X.std(axis=0).min())

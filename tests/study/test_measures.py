@@ -147,3 +147,21 @@ def test_the_score_of_the_best_of_many_is_unbiased_and_its_interval_holds():
     assert np.mean([each.value for each in found]) == pytest.approx(0.9, abs=0.02)
     assert np.std([each.value for each in found]) < 0.05  # of a single method: 0.039
     assert np.mean([each.low <= 0.9 <= each.high for each in found]) >= 0.9
+
+
+def test_the_stability_of_the_leading_maps_tells_structure_from_noise(iris, rng):
+    found = [lowland.compare(X, None, ["pca", "tsne"], cache=False) for X in (iris.X, rng.standard_normal((150, 20)))]
+    stable, unstable = ({t.name: t.scores["stability"].value for t in study.trials} for study in found)
+    assert min(stable.values()) > 0.8
+    assert unstable["TSNE"] < 0.5
+    assert "not stable" not in found[0].advice[0].text
+    assert "not stable" in found[1].advice[0].text
+
+
+def test_stability_is_the_same_from_the_cache_and_in_a_worker(iris):
+    first, again = (lowland.compare(iris.X, None, ["pca", "isomap"], cache=True) for _ in range(2))
+    other = lowland.compare(iris.X, None, ["pca", "isomap"], cache=False, worker=True)
+    for name in ("PCA", "Isomap"):
+        assert first[name].scores == again[name].scores
+        assert again[name].cached
+        assert other[name].scores["stability"] == first[name].scores["stability"]

@@ -1,14 +1,17 @@
 """Real tables through every door: the same preparation, and baselines of a plain scikit-learn pipeline."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn import datasets
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
@@ -17,14 +20,50 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import lowland
+from lowland.cli.main import cli
+from lowland.explorer.tables import PreparedRows, read_table
 from lowland.study.facts import table_facts
 from lowland.study.table import open_table
 
-PENGUINS = Path(__file__).parents[1] / "data/tables/penguins.csv"  # Horst, Hill and Gorman 2020, CC0
+# Penguins: Horst, Hill and Gorman 2020, CC0. Cars93: Lock 1993. Survey: Venables and Ripley 1999.
+# Biopsy: every third row of Wolberg and Mangasarian 1990, CC BY 4.0.
+# Baseball: every hundredth row of the American and National League in Lahman's database, CC BY-SA 3.0.
+FILES = Path(__file__).parents[1] / "data/tables"
+PENGUINS = FILES / "penguins.csv"
 
 
-def penguins():
-    return pd.read_csv(PENGUINS), "species", ["year"]
+def of_file(name, label, unused):
+    return lambda: (pd.read_csv(FILES / f"{name}.csv"), label, unused)
+
+
+def movies():
+    """The columns of a table of movies, with drawn values: titles, years, most budgets missing, votes, genres."""
+    rng = np.random.default_rng(4)
+    n, comedy = 200, rng.random(200) < 0.4
+    frame = pd.DataFrame({
+        "title": [f"The {rng.choice(['long', 'last', 'lost'])} day of number {i}" for i in range(n)],
+        "year": rng.integers(1950, 2006, n), "length": rng.normal(95, 15, n).round() - 20 * comedy,
+        "budget": np.where(rng.random(n) < 0.08, rng.lognormal(16, 1, n).round(), np.nan),
+        "rating": rng.normal(6, 1.2, n).round(1), "votes": rng.lognormal(5, 2, n).round(),
+        "mpaa": np.where(rng.random(n) < 0.1, rng.choice(["PG", "R"], n), None),
+        "Action": rng.integers(0, 2, n), "Drama": (rng.random(n) < 0.5).astype(int),
+        "Comedy": np.where(comedy, "yes", "no"),
+    })  # fmt: skip
+    return frame, "Comedy", ["title", "year", "budget", "mpaa"]
+
+
+def noise():
+    X = np.random.default_rng(7).standard_normal((90, 5))
+    return pd.DataFrame(X, columns=list("abcde")), None, []
+
+
+def words():
+    """Counts of the words of our own pages: those about methods, and the others."""
+    pages = sorted((Path(__file__).parents[2] / "docs").rglob("*.md"))
+    counter = CountVectorizer(max_features=60, stop_words="english", token_pattern="[a-z]{4,}")
+    counts = counter.fit_transform([page.read_text() for page in pages]).toarray()
+    label = np.where([page.parent.name == "methods" for page in pages], "method", "other")
+    return pd.DataFrame(counts, columns=counter.get_feature_names_out()).assign(kind=label), "kind", []
 
 
 def of_scikit_learn(name):
@@ -53,9 +92,12 @@ def with_levels():
 
 
 TABLES = {
-    "penguins": penguins, "iris": of_scikit_learn("iris"), "wine": of_scikit_learn("wine"),
-    "cancer": of_scikit_learn("breast_cancer"), "digits": of_scikit_learn("digits"),
+    "penguins": of_file("penguins", "species", ["year"]), "iris": of_scikit_learn("iris"),
+    "wine": of_scikit_learn("wine"), "cancer": of_scikit_learn("breast_cancer"), "digits": of_scikit_learn("digits"),
     "diabetes": of_scikit_learn("diabetes"), "incomplete wine": incomplete_wine, "levels": with_levels,
+    "cars93": of_file("cars93", "Type", ["Model", "Make"]), "survey": of_file("survey", "Sex", []),
+    "biopsy": of_file("biopsy", "class", ["ID"]),
+    "baseball": of_file("baseball", "lg", ["Unnamed: 0", "id", "year"]), "movies": movies, "words": words,
 }  # fmt: skip
 
 
@@ -63,6 +105,7 @@ TABLES = {
 def test_the_baseline_is_that_of_a_plain_pipeline(name):
     """The accuracy or R² that is quoted for all columns, against scikit-learn's encoders, scaler and models."""
     frame, label, unused = TABLES[name]()
+    frame = frame[frame[label].notna()]
     data = open_table(frame, label, "auto", 2)
     assert list(data.prepared.unused) == [n for n in data.prepared.unused if n in unused or frame[n].nunique() < 2]
     labels = data.labels
@@ -80,7 +123,8 @@ def test_the_baseline_is_that_of_a_plain_pipeline(name):
     scaler = [] if data.n_categories else [StandardScaler()]
     for score, model in ((facts.accuracy, [near]), (facts.linear_accuracy, [*scaler, linear])):
         expected = cross_val_score(make_pipeline(encoded, *model), X, y, cv=folds).mean()
-        assert score.value == pytest.approx(expected, abs=0.03 if is_classes else 0.06)
+        margin = max(0.03, 4 / len(y)) if is_classes else 0.06  # four rows of a small table
+        assert score.value == pytest.approx(expected, abs=margin)
 
 
 @pytest.fixture
@@ -90,34 +134,49 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_one_preparation_through_every_door(folder):
-    """The command line, Python, a notebook and the explorer fit the same numbers to the same table."""
-    from click.testing import CliRunner
+@pytest.mark.parametrize("name", [*TABLES, "noise"])
+def test_one_preparation_through_every_door(name, tmp_path, monkeypatch):
+    """``look``, the command line, Python and the explorer use the same columns and fit the same numbers."""
+    monkeypatch.chdir(tmp_path)
+    frame, label, unused = (TABLES | {"noise": noise})[name]()
+    frame.iloc[:600].to_csv("x.csv", index=False)
+    frame = pd.read_csv("x.csv")
+    y = None if label is None else frame[label]
+    features = frame if label is None else frame.drop(columns=label)
+    expected = lowland.PCA(2).fit_transform(lowland.TablePreparer().fit_transform(features, y))
 
-    from lowland.cli.main import cli
-    from lowland.explorer.tables import PreparedRows, read_table
+    study = lowland.compare(frame, label, ["pca"], cache=False)
+    report = study.table.preparation.report
+    assert {*unused} <= {column for column, words in report.items() if words.endswith("not used")}
+    np.testing.assert_allclose(study["pca"].Z, expected, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(study.estimator("pca").fit_transform(features, y), expected, atol=1e-8)
 
-    frame = pd.read_csv("penguins.csv")
-    study = lowland.compare(frame, "species", ["pca"], cache=False)
-    features = frame.drop(columns="species")
-    expected = lowland.PCA(2).fit_transform(lowland.TablePreparer().fit_transform(features, frame["species"]))
-    np.testing.assert_allclose(study["pca"].Z, expected, atol=1e-5)
-    np.testing.assert_allclose(study.estimator("pca").fit_transform(features), expected, atol=1e-10)
+    looked = lowland.look("x.csv")
+    assert {*unused} <= {*looked.unused}
+    if looked.label == label:
+        assert ("standardized" in str(looked)) == study.table.scaled
+    command = _run("look", "x.csv")["command"]
+    assert _run(*shlex.split(command)[1:])["files"][0]["rows"] == len(frame)
 
-    fitted = CliRunner().invoke(
-        cli, ["fit", "pca", "penguins.csv", "--label", "species", "-k", "2", "--to", "z.csv", "--json"]
-    )
-    assert fitted.exit_code == 0, fitted.output
-    np.testing.assert_allclose(pd.read_csv("z.csv")[["pca0", "pca1"]], expected, atol=1e-10)
-    assert json.loads(fitted.stdout)["prepared"] == study.table.preparation.report
+    fitted = _run("fit", "pca", "x.csv", *([] if label is None else ["--label", label]), "-k", "2", "--to", "z.csv")
+    np.testing.assert_allclose(pd.read_csv("z.csv")[["pca0", "pca1"]], expected, atol=1e-8)
+    assert (fitted["prepared"] or {}) == report
 
-    read = read_table(
-        {"path": str(folder / "penguins.csv"), "folder": str(folder / "t"), "rows_folder": str(folder / "r"),
-         "table_bytes": 2**30}, lambda event: None,
-    )  # fmt: skip
-    assert {c["name"]: c["role"] for c in read["columns"]}["year"] == "keep"
-    assert read["prepared"]["report"] == {k: v for k, v in study.table.preparation.report.items() if k != "year"}
-    np.testing.assert_allclose(lowland.PCA(2).fit_transform(PreparedRows(folder / "r").X), expected, atol=1e-10)
+    message = {"path": "x.csv", "folder": "t", "rows_folder": "r", "table_bytes": 2**30,
+               "most_rows": 10**6, "most_columns": 10**4}  # fmt: skip
+    found = read_table(message, lambda event: None)
+    roles = {c["name"]: c["role"] for c in found["columns"]}
+    guessed = {c: "feature" for c, role in roles.items() if role == "label"}
+    read_table({**message, "roles": guessed | ({} if label is None else {label: "label"})}, lambda event: None)
+    assert not {*unused} & {column for column, role in roles.items() if role == "feature"}
+    np.testing.assert_allclose(lowland.PCA(2).fit_transform(PreparedRows(Path("r")).X), expected, atol=1e-8)
+
+
+def _run(*words):
+    """Run a command, and return what it reports."""
+    done = CliRunner().invoke(cli, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
 
     looked = lowland.look("penguins.csv")
     assert looked.unused == ("year",)
@@ -141,6 +200,9 @@ def test_the_study_of_a_mixed_table_says_what_was_done(folder):
     np.testing.assert_allclose(study["famd"].Z, famd, atol=1e-4)
     np.testing.assert_allclose(study["mca"].Z, mca, atol=1e-4)
 
+    with pytest.raises(lowland.errors.ParameterError, match="fitted to the categories themselves"):
+        study.estimator("famd")  # a pipeline would fit it to columns of 0 and 1
+    assert hasattr(study.estimator("classify"), "predict")
     study.save("saved")
     again = lowland.study.load_study("saved")
     assert again.table.preparation == table.preparation

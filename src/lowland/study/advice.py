@@ -12,22 +12,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+import numpy as np
+
 from lowland.data.suspect_columns import SuspectColumn
+from lowland.math.spectra.component_rules import Knee, Spectrum
 from lowland.study.facts import BASELINE, TableFacts
 from lowland.study.plan import traits_named
-from lowland.study.result import GIVEN, Advice, Trial
-from lowland.study.significance import MARGIN, above, correct_only_in, differ, score_of_choice, ties, worse
+from lowland.study.result import Advice, Trial
+from lowland.study.significance import MARGIN, above, differ, score_of_choice, ties, worse
 from lowland.trial.parameters import Purpose, StudySize
-from lowland.trial.prediction import COMPANIONS, LOGISTIC, NEAREST, OF_CLASSES, OF_NUMBERS, OWN, RIDGE
+from lowland.trial.prediction import (
+    COMPANIONS,
+    LOGISTIC,
+    MEAN_OF_NEAREST,
+    NEAREST,
+    OF_CLASSES,
+    OF_NUMBERS,
+    OWN,
+    RIDGE,
+)  # fmt: skip
 from lowland.trial.records import Score
-from lowland.trial.scores import AREA, FIDELITY, TRUST
+from lowland.trial.scores import AREA, FIDELITY, STABILITY, TRUST
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
+MANY_COMPONENTS = 10  # from which on the elbow of the scree plot is offered too
 KEEP = 0.95  # fraction of the variance to keep
 HALF = 0.5  # of PCA's error: a nonlinear method must stay below it, and keep the variance, to be advised
 PATIENCE = 10.0  # seconds that the best of tied trials may take before a faster one is preferred
 MEAN_OF = "mean of the area under R_NX and the correlation of the distances"
+UNSTABLE = 0.6  # stability below which the text warns
 POOR_AREA = 0.3  # area under R_NX below which the text warns
 MANY_COPIES = 0.05  # fraction of duplicate rows above which the evidence warns
 
@@ -173,7 +187,7 @@ WHY_TO_SEE: Sequence[Rule] = (
 TO_SEE: Sequence[Rule] = (
     (always, "For visualization, use {chosen.name} with {dimensions}. {why}"),
     (
-        lambda c: worse(c.area, c.local.scores[AREA], c.n),
+        lambda c: worse(c.area, c.local.scores[AREA], c.n) and c.local_stability >= UNSTABLE,
         "If only neighborhoods matter, as in the search for clusters, use {local.name}: area under R_NX {local_area} "
         "against {its_area}.",
     ),
@@ -182,12 +196,22 @@ TO_SEE: Sequence[Rule] = (
         "Caveat: an area under R_NX of {area.value:.2f} is low. Most neighborhoods are not preserved, so interpret the "
         "plot with care.",
     ),
+    (
+        lambda c: c.stability < UNSTABLE,
+        "Caveat: this map is not stable. When it is made again from a part of the rows, only {stability:.0%} of the "
+        "neighbors stay (beyond chance), so its groups and gaps may mean nothing. Test them with lowland.reliability.",
+    ),
 )
 SEEN: Sequence[Rule] = (
     (always, "{ranking}"),
     (
         lambda c: c.trust,
         "Trustworthiness of {chosen.name}: {trust}, where 1 means no false neighbors in the embedding.",
+    ),
+    (
+        lambda c: c.stable,
+        "Stability, the fraction of neighbors that stay when a map is made again from a part of the rows with another "
+        "seed: {stable}.",
     ),
 )
 
@@ -213,8 +237,10 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
         best_score=f"{FIDELITY} {_estimate(top)}, the {MEAN_OF}, where 1 is perfect", its_score=_number(score),
         its_time=_seconds(chosen), best_time=_seconds(best), dimensions=_dimensions(chosen.n_components),
         area=area, local=local, local_area=_number(local.scores[AREA]), its_area=_number(area),
-        ranking=_ranking(drawn, FIDELITY, lambda t: t.scores[FIDELITY]),
+        ranking=_ranking({t.name: t.scores[FIDELITY] for t in drawn}, FIDELITY),
         trust=_estimate(chosen.scores[TRUST]) if TRUST in chosen.scores else "",
+        stability=_stability(chosen), local_stability=_stability(local),
+        stable=", ".join(f"{t.name} {_number(t.scores[STABILITY])}" for t in drawn if STABILITY in t.scores),
     )  # fmt: skip
     case["why_equal"] = first_of(WHY_EQUAL, case)
     case["how"], case["simpler"] = first_of(RUNNER_UP, case), first_of(SIMPLER, case)
@@ -223,6 +249,11 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
     return Advice(
         "visualize", chosen.name, chosen.n_components, " ".join(all_of(TO_SEE, case)), evidence, chosen.method
     )
+
+
+def _stability(trial: Trial) -> float:
+    """The stability of a map; 1 if it was not measured."""
+    return trial.scores[STABILITY].value if STABILITY in trial.scores else 1.0
 
 
 # --- compression ---
@@ -248,7 +279,14 @@ TO_COMPRESS: Sequence[Rule] = (
     (
         always,
         "For compression, use PCA with {components}: {they_explain} {kept:.1%} of the variance of the {size.d} columns "
-        f"(target: at least {KEEP:.0%} with as few as possible).",
+        f"(target: at least {KEEP:.0%} with as few as possible).{{elbow}}",
+    ),
+)
+ELBOW: Sequence[Rule] = (
+    (
+        lambda c: c.m >= MANY_COMPONENTS and 2 * c.knee <= c.m,
+        " If the main structure suffices, use fewer: the scree plot has its elbow after {of_knee}, {which_explain} "
+        "{kept_by_knee:.1%}.",
     ),
 )
 COMPRESSED: Sequence[Rule] = (
@@ -272,6 +310,10 @@ def advise_to_compress(done: list[Trial], facts: TableFacts, size: StudySize) ->
         they_explain="it explains" if m == 1 else "they explain",
         errors=", ".join(f"{name} {error:.4g}" for error, name in errors[:4]),
     )  # fmt: skip
+    knee = _knee(facts, size) or m
+    case |= {"knee": knee, "of_knee": _components(knee), "kept_by_knee": sum(facts.explained_variance_ratio[:knee])}
+    case["which_explain"] = "which explains" if knee == 1 else "which explain"
+    case["elbow"] = first_of(ELBOW, case)
     trial, advised, method = None, None, None
     if gain is not None:
         better, case["error"], case["baseline"] = gain
@@ -289,6 +331,13 @@ def _baseline_trial(done: list[Trial], m: int, k: int) -> str | None:
     """The trial of plain PCA with m components, else the one with k, if there is one."""
     found = {t.n_components: t.name for t in done if t.method == BASELINE and t.parameters.keys() <= NEUTRAL}
     return found.get(m, found.get(k))
+
+
+def _knee(facts: TableFacts, size: StudySize) -> int | None:
+    """The number of components before the elbow of the scree plot; None if not all eigenvalues are known."""
+    values = np.array(facts.explained_variance_ratio)
+    found = Knee().decide(Spectrum(values, 1.0, min(size.n, size.d), size.n, size.d)) if len(values) else None
+    return None if found is None else found.n_components
 
 
 def enough_components(fractions: Sequence[float], wanted: float) -> tuple[int, float]:
@@ -319,65 +368,35 @@ BASELINE_TEXT: Sequence[Rule] = (
     (lambda c: c.size.predicts_numbers, "Baseline, the mean of the labels: 0.00."),
     (always, "Majority-class baseline: {facts.majority_class_fraction:.2f}."),
 )
-HOW_COLUMNS: Sequence[Rule] = (
-    (
-        lambda c: c.facts.whole.value > c.score.value and not _reads_alike(c.facts.whole, c.score),
-        ": {lost} is lost{lost_by_chance}",
-    ),
-    (lambda c: worse(c.facts.whole, c.found.score, c.n_scores), ", significantly lower"),
-)
-ALL_COLUMNS: Sequence[Rule] = (
-    (lambda c: c.facts.whole is None, ""),
-    (lambda c: c.facts.linear_accuracy is None, "All {size.d} columns: {whole}{how}. "),
-    (always, "All {size.d} columns: {whole} with {model_of_columns}{other_model}{how}. "),
-)
-COMPARED: Sequence[Rule] = (
-    (lambda c: _reads_alike(_prediction_score(c.chosen), _prediction_score(c.best)), ""),
-    (
-        lambda c: c.score.n_tested,
-        "{best.name} is not significantly better: {there} classified correctly only by {best.name}, {here} only by "
-        "{chosen.name}. ",
-    ),
-    (always, "{best.name} is not significantly better. "),
+COMPARED: Sequence[Rule] = (  # another candidate with the choice, on the same held-out rows
+    (lambda c: _reads_alike(c.other.score, c.chosen.score), "{other.name} and {other.model} {score}"),
+    (lambda c: differ(c.other.score, c.chosen.score, c.n_scores), "{other.name} and {other.model} {score}: {by}"),
+    (always, "{other.name} and {other.model} {score}: {by}, which may be chance"),
 )
 NOTHING_TESTED: Sequence[Rule] = (
-    (
-        lambda c: c.size.predicts_numbers,
-        "No trial could be evaluated on the labels: there are too few rows, or no method was fitted.",
-    ),
-    (
-        always,
-        "No trial could be evaluated on class labels: the classes have too few rows, or no method was fitted.",
-    ),
+    (lambda c: c.size.predicts_numbers, "Nothing could be tested on the labels: there are too few rows."),
+    (always, "Nothing could be tested on the class labels: the classes have too few rows."),
 )
-CAVEAT = " Caveat: these coordinates were given. If they were computed from the labels, the value is too optimistic."
 TO_PREDICT: Sequence[Rule] = (
     (
         lambda c: c.nothing_predicts and c.size.predicts_numbers,
         "These columns do not predict the labels significantly better than their mean does. The best R² on held-out "
-        "rows is {estimate} ({who}).",
+        "rows is {estimate} ({chosen.name}).",
     ),
     (
         lambda c: c.nothing_predicts,
         "These columns do not predict the classes significantly better than the majority-class baseline of "
-        "{facts.majority_class_fraction:.2f}. The best accuracy on held-out rows is {estimate} ({who}).",
+        "{facts.majority_class_fraction:.2f}. The best accuracy on held-out rows is {estimate} ({chosen.name}).",
     ),
     (
-        lambda c: c.chosen,
-        "For {purpose}, use {name} and {model}: its {what} on held-out rows is {estimate}. "
-        "{compared}{all_columns}{baseline}{caveat}",
-    ),
-    (
-        lambda c: c.components,
-        "For {purpose}, use PCA with {components} and {model_of_columns}: its {what} on held-out rows is {estimate}. "
-        "{all_columns}Best with {best_dimensions}: {best_score} ({best.name}, {best_model}), which loses "
-        "{lost_by_best}. {baseline}",
+        lambda c: c.chosen.method,
+        "For {purpose}, use {chosen.name} and {chosen.model}: the {what} on held-out rows is {estimate}. "
+        "{compared}{baseline}",
     ),
     (
         always,
-        "Dimensionality reduction does not help {purpose} here: the {what} on held-out rows is {whole_estimate} with "
-        "all {size.d} columns and {model_of_columns}{other_model}. Best with {best_dimensions}: {best_score} "
-        "({best.name}, {best_model}), which loses {lost_by_best}. {baseline} Keep all columns.",
+        "For {purpose}, keep all {size.d} columns and use {chosen.model}: the {what} on held-out rows is {estimate}. "
+        "{compared}{baseline}",
     ),
 )
 PREDICTED: Sequence[Rule] = (
@@ -395,13 +414,16 @@ PREDICTED: Sequence[Rule] = (
     (
         lambda c: c.size.predicts_numbers,
         "R² is 1 minus the mean squared error of held-out rows over their variance, in cross-validation: of the mean "
-        "of the 5 nearest neighbors, or of ridge regression.",
+        "of the 5 nearest neighbors, or of ridge regression. Methods are fitted without the held-out rows.",
     ),
     (
         lambda c: not c.size.predicts_numbers,
         "Accuracy is the fraction of held-out rows classified correctly in cross-validation: by their 5 nearest "
-        "neighbors, or by logistic regression on standardized columns. Supervised methods are fitted without the "
-        "held-out rows.",
+        "neighbors, or by logistic regression on standardized columns. Methods are fitted without the held-out rows.",
+    ),
+    (
+        lambda c: c.n_seen,
+        "{seen} fitted to all rows at once. Such coordinates have seen the held-out rows, so they are not considered.",
     ),
     (
         lambda c: c.facts.n_duplicate_rows > MANY_COPIES * c.size.n,
@@ -411,149 +433,138 @@ PREDICTED: Sequence[Rule] = (
 )
 
 
-def advise_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
-    """Choose by the accuracy, or R² if the labels are numbers, on held-out rows.
-
-    A supervised method that keeps all of its discriminants may have more than k dimensions.
-    """
-    tested = [t for t in _all_rows_placed(done) if _better_model(t.scores) is not None]
-    wide = {t.name for t in tested if traits_named(t.method).study.max_components is not None}
-    narrow = {t.name for t in _no_wider_than(tested, size.k)}
-    tested = [t for t in tested if t.name in wide | narrow]
-    if not tested:
-        return Advice("classify", None, None, first_of(NOTHING_TESTED, Case(size=size)), ())
-    found = _choose_by_predictions(tested, facts, size)
-    case = _prediction_case(tested, found, facts, size)
-    text, evidence = first_of(TO_PREDICT, case), tuple(all_of(PREDICTED, case))
-    if found.chosen is not None:
-        return Advice("classify", found.chosen.name, found.chosen.n_components, text, evidence, found.chosen.method)
-    if found.enough is not None:
-        m = found.enough[0]
-        return Advice("classify", _baseline_trial(done, m, size.k), m, text, evidence, BASELINE)
-    return Advice("classify", None, None, text, evidence)
-
-
 @dataclass(frozen=True)
-class Prediction:
-    """The choice by predictions: a trial, or a number of principal components, or neither."""
+class Candidate:
+    """A reduction, or all columns, with a model that predicts the labels."""
 
-    predicts: bool  # whether anything predicts better than the baseline
-    best: Trial
-    chosen: Trial | None
-    enough: tuple[int, Score] | None  # number of components and their score
-    most: tuple[Score, str]  # the highest score of all, and what has it
+    name: str
+    score: Score  # on held-out rows, of which neither the reduction nor the model has seen any
+    model: str
+    n_components: int
+    method: str | None = None  # None: all columns
+    trial: Trial | None = None
+    linear: bool = True
 
     @property
-    def score(self) -> Score:
-        """The score of what the text names first."""
-        if not self.predicts:
-            return self.most[0]
-        return self.enough[1] if self.enough is not None else _prediction_score(self.chosen or self.best)
+    def complexity(self) -> tuple[bool, int, int]:
+        """Linear methods come before others, few dimensions before many, then the columns themselves, then PCA."""
+        return not self.linear, self.n_components, 0 if self.method is None else 1 + (self.method != BASELINE)
 
 
-def _choose_by_predictions(tested: list[Trial], facts: TableFacts, size: StudySize) -> Prediction:
-    best = max(tested, key=lambda t: _prediction_score(t).value)
-    scores = _compared(tested, facts)
-    predicts = any(_above_baseline(score, facts, len(scores)) for score in scores)
-    good = [t for t in tested if ties(_prediction_score(t), _prediction_score(best))]
-    good = [t for t in good if _predicts_as_well(_prediction_score(t), facts, len(scores))]
-    chosen = _simplest(good, _prediction_score) if good and predicts else None
-    more = [(m, score) for m, score in facts.by_components if m > size.k] if predicts and chosen is None else []
-    enough = next(((m, score) for m, score in more if _predicts_as_well(score, facts, len(more))), None)
-    named = [(_prediction_score(t), t.name) for t in tested]
-    named += [(score, f"PCA with {_components(m)}") for m, score in facts.by_components]
-    named += [] if facts.whole is None else [(facts.whole, f"all {size.d} columns")]
-    return Prediction(predicts, best, chosen, enough, max(named, key=lambda each: each[0].value))
+def advise_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
+    """Choose by the accuracy, or R² if the labels are numbers, on held-out rows, among reductions and all columns.
+
+    Within a margin of the best, a simpler candidate is preferred, if the difference is not significant.
+    """
+    candidates = _candidates(done, facts, size)
+    if not candidates:
+        return Advice("classify", None, None, first_of(NOTHING_TESTED, Case(size=size)), ())
+    able = [c for c in candidates if _above_baseline(c.score, facts, len(candidates))]
+    choose = _simplest_of_the_best if able else _best
+    chosen = choose(candidates)
+    case = _prediction_case(done, candidates, chosen, choose, facts, size)
+    case["nothing_predicts"] = not able
+    text, evidence = first_of(TO_PREDICT, case), tuple(all_of(PREDICTED, case))
+    if not able:
+        chosen = _best([c for c in candidates if c.method is None] or candidates)
+    if chosen.method is None:
+        return Advice("classify", None, None, text, evidence, None, chosen.model)
+    m = chosen.n_components
+    trial = _baseline_trial(done, m, size.k) if chosen.trial is None else chosen.trial.name
+    return Advice("classify", trial, m, text, evidence, chosen.method, chosen.model)
 
 
-def _compared(tested: list[Trial], facts: TableFacts) -> list[Score]:
-    """Every score that is compared: of trials by both models, of components of PCA, of all columns."""
-    scores = [t.scores[name] for t in tested for name in (*OF_CLASSES, *OF_NUMBERS) if name in t.scores]
-    scores += [score for _, score in (*facts.accuracy_by_components, *facts.linear_by_components)]
-    return scores + [score for score in (facts.accuracy, facts.linear_accuracy) if score is not None]
+def _candidates(done: list[Trial], facts: TableFacts, size: StudySize) -> list[Candidate]:
+    """Everything that was tested on the same held-out rows: trials, numbers of components of PCA, all columns."""
+    near, linear = (MEAN_OF_NEAREST, RIDGE) if size.predicts_numbers else (NEAREST, LOGISTIC)
+    found, tried = [], set()
+    for t in (t for t in done if not traits_named(t.method).reads_text):  # no pipeline prepares categories for those
+        for name in (*OF_CLASSES, *OF_NUMBERS):
+            if name in t.scores and t.scores[name].held_out and t.n_components:
+                s = t.scores[name]
+                model = near if name in (OF_CLASSES[0], OF_NUMBERS[0]) else OWN if OWN in s.about else linear
+                found.append(Candidate(_with_dimensions(t), s, model, t.n_components, t.method, t, is_linear(t)))
+                if t.method == BASELINE and t.parameters.keys() <= NEUTRAL:
+                    tried.add(t.n_components)
+    for model, scores in ((near, facts.accuracy_by_components), (linear, facts.linear_by_components)):
+        some = [(m, score) for m, score in scores if m not in tried]
+        found += [Candidate(f"PCA with {_components(m)}", score, model, m, BASELINE) for m, score in some]
+    for model, whole in ((near, facts.accuracy), (linear, facts.linear_accuracy)):
+        if whole is not None:
+            found.append(Candidate(f"all {size.d} columns", whole, model, size.d))
+    most = max((c.score.n_tested for c in found), default=0)
+    return [c for c in found if c.score.n_tested == most]
 
 
-def _without_optimism(
-    tested: list[Trial], facts: TableFacts, size: StudySize, of: Callable[[Prediction], Score]
-) -> Score:
-    """A score of the choice, with the choice made from other rows than those that are scored."""
-
-    def choose(on_others: Callable[[Score], Score]) -> Score:
-        def by_components(scores: tuple[tuple[int, Score], ...]) -> tuple[tuple[int, Score], ...]:
-            return tuple((m, on_others(score)) for m, score in scores)
-
-        trials = [
-            replace(t, scores={n: on_others(t.scores[n]) for n in (*OF_CLASSES, *OF_NUMBERS) if n in t.scores})
-            for t in tested
-        ]
-        fewer = replace(
-            facts,
-            accuracy=facts.accuracy and on_others(facts.accuracy),
-            linear_accuracy=facts.linear_accuracy and on_others(facts.linear_accuracy),
-            accuracy_by_components=by_components(facts.accuracy_by_components),
-            linear_by_components=by_components(facts.linear_by_components),
-        )
-        return of(_choose_by_predictions(trials, fewer, size))
-
-    scores = _compared(tested, facts)
-    same_rows = len({(score.n_tested, len(score.by_fold)) for score in scores}) == 1 and not tested[0].n_excluded
-    return score_of_choice(choose, scores[0]) if same_rows and len(scores) > 1 else choose(lambda score: score)
+def _best(candidates: list[Candidate]) -> Candidate:
+    return max(candidates, key=lambda c: c.score.value)
 
 
-def _prediction_case(tested: list[Trial], found: Prediction, facts: TableFacts, size: StudySize) -> Case:
-    """What the sentences about predictions name: the score of the advice, of the best trial, and of all columns."""
+def _simplest_of_the_best(candidates: list[Candidate]) -> Candidate:
+    """The simplest within the margin of the best score, unless the difference is significant."""
+    best = _best(candidates)
+    near = [c for c in candidates if best.score.value - c.score.value <= MARGIN + 1e-9]
+    good = [c for c in near if not differ(c.score, best.score)]
+    return min(good, key=lambda c: (*c.complexity, -c.score.value))
+
+
+def _without_optimism(candidates: list[Candidate], choose: Callable[[list[Candidate]], Candidate]) -> Score:
+    """The score of the choice, with the choice made from other rows than those that are scored."""
+    if len(candidates) == 1:
+        return candidates[0].score
+    return score_of_choice(
+        lambda on_others: choose([replace(c, score=on_others(c.score)) for c in candidates]).score, candidates[0].score
+    )
+
+
+def _others(chosen: Candidate, candidates: list[Candidate]) -> list[Candidate]:
+    """What to compare the choice with: a reduction with a higher score, or else the best PCA; and all columns."""
+    reductions, columns = ([c for c in candidates if (c.method is None) == whole] for whole in (False, True))
+    pcas = [c for c in reductions if c.method == BASELINE]
+    if chosen.method is None:
+        return [_best(reductions)] if reductions else []
+    other = _best(reductions)
+    if other.score.value <= chosen.score.value or _reads_alike(other.score, chosen.score):
+        other = chosen if chosen.method == BASELINE or not pcas else _best(pcas)
+    return [*([other] if other.name != chosen.name else []), *([_best(columns)] if columns else [])]
+
+
+def _compared(chosen: Candidate, others: list[Candidate], n_scores: int) -> str:
+    """The sentence that compares the choice with others; empty if there are none."""
+    said = []
+    for other in others:
+        lost = chosen.score.value - other.score.value
+        by = f"{max(abs(lost), 0.01):.2f} {'lower' if lost > 0 else 'higher'}"
+        case = Case(chosen=chosen, other=other, score=_number(other.score), by=by, n_scores=n_scores)
+        said.append(first_of(COMPARED, case))
+    before = "Before correction for the choice, it has" if n_scores > 1 else "It has"
+    return f"{before} {_number(chosen.score)}; {'; '.join(said)}. " if said else ""
+
+
+def _prediction_case(
+    done: list[Trial], candidates: list[Candidate], chosen: Candidate,
+    choose: Callable[[list[Candidate]], Candidate], facts: TableFacts, size: StudySize,
+) -> Case:  # fmt: skip
+    """What the sentences about predictions name: the score of the choice, and those it is compared with."""
     what, linear = ("R²", RIDGE) if size.predicts_numbers else ("accuracy", LOGISTIC)
-    best, chosen, enough, whole = found.best, found.chosen, found.enough, facts.whole
-    score = _without_optimism(tested, facts, size, lambda found: found.score)
-    top = _without_optimism(tested, facts, size, lambda found: _prediction_score(found.best)) if not chosen else score
-    models = (linear, NEAREST) if facts.is_linear_better else (NEAREST, linear)
-    worst = facts.accuracy if facts.is_linear_better else facts.linear_accuracy
-    both = facts.accuracy is not None and worst is not None
-    here, there = correct_only_in(_prediction_score(chosen), _prediction_score(best)) if chosen else (0, 0)
-    folds = size.predicts_numbers
+    folds, n_scores = size.predicts_numbers, len(candidates)
+    by_name = {c.name: _best([other for other in candidates if other.name == c.name]).score for c in candidates}
+    n_seen = sum(any(n in t.scores and not t.scores[n].held_out for n in (*OF_CLASSES, *OF_NUMBERS)) for t in done)
     case = Case(
-        found=found, facts=facts, size=size, chosen=chosen, best=best, score=score, what=what, What=_capital(what),
-        nothing_predicts=not found.predicts, n_scores=len(_compared(tested, facts)), uncorrected=_number(found.score),
+        facts=facts, size=size, chosen=chosen, what=what, What=_capital(what), n_scores=n_scores,
+        estimate=_estimate(_without_optimism(candidates, choose)), uncorrected=_number(chosen.score),
         part="fold" if folds else "third of the held-out rows", parts="folds" if folds else "rows",
-        purpose="regression" if size.predicts_numbers else "classification", who=found.most[1],
-        name="" if chosen is None else _with_dimensions(chosen), model="" if chosen is None else _model(chosen, linear),
-        estimate=_estimate(score), companions="" if chosen is None else _companions(chosen), best_score=_number(top),
-        here=here, there="1 row is" if there == 1 else f"{there} rows are", best_model=_model(best, linear),
-        best_dimensions=_dimensions(best.n_components), components=enough and _components(enough[0]),
-        whole="" if whole is None else _number(whole), whole_estimate="" if whole is None else _estimate(whole),
-        lost="" if whole is None else _loss(whole, score), lost_by_best="" if whole is None else _loss(whole, top),
-        lost_by_chance="" if whole is None or worse(found.score, whole) else ", not significantly",
-        model_of_columns=models[0], other_model=f" ({models[1]}: {_number(worst)})" if both and worst else "",
+        purpose="regression" if size.predicts_numbers else "classification",
+        compared=_compared(chosen, _others(chosen, candidates), n_scores),
+        companions="" if chosen.trial is None else _companions(chosen.trial, chosen.model),
         near=_whole_scores(what, facts.accuracy, OF_CLASSES[0], facts), nearest=NEAREST, linear_model=linear,
         linear=_whole_scores(what, facts.linear_accuracy, OF_CLASSES[1], facts),
         by_components=", ".join(f"{m}: {each.value:.2f}" for m, each in facts.by_components),
-        ranking=_ranking(tested, f"{what} on held-out rows, of the better model", _prediction_score),
+        ranking=_ranking(by_name, f"{what} on held-out rows, of the better model"),
+        n_seen=n_seen, seen="1 trial was" if n_seen == 1 else f"{n_seen} trials were",
     )  # fmt: skip
     case["baseline"] = first_of(BASELINE_TEXT, case)
-    case["caveat"] = CAVEAT if chosen is not None and chosen.method == GIVEN else ""
-    case["compared"] = "" if chosen is None else first_of(COMPARED, case)
-    case["how"] = "" if whole is None else first_of(HOW_COLUMNS, case)
-    case["all_columns"] = first_of(ALL_COLUMNS, case)
     return case
-
-
-def _better_model(scores: dict[str, Score]) -> str | None:
-    """The name of the better of the two scores on held-out rows: nearest neighbors, or the linear model."""
-    known = [name for name in (*OF_CLASSES, *OF_NUMBERS) if name in scores]
-    return max(known, key=lambda name: scores[name].value, default=None)
-
-
-def _prediction_score(trial: Trial) -> Score:
-    name = _better_model(trial.scores)
-    assert name is not None
-    return trial.scores[name]
-
-
-def _model(trial: Trial, linear: str) -> str:
-    """The model with the better score of a trial; ``linear``: the name of the linear one."""
-    if OWN in _prediction_score(trial).about:
-        return OWN
-    return NEAREST if _better_model(trial.scores) in (OF_CLASSES[0], OF_NUMBERS[0]) else linear
 
 
 def _above_baseline(score: Score, facts: TableFacts, tried: int) -> bool:
@@ -563,24 +574,12 @@ def _above_baseline(score: Score, facts: TableFacts, tried: int) -> bool:
     return score.low is not None and score.low > 0
 
 
-def _predicts_as_well(score: Score, facts: TableFacts, tried: int) -> bool:
-    """Whether a score is significantly above the baseline and not below the better one of all columns."""
-    whole = facts.whole
-    as_much = whole is None or score.value >= whole.value or ties(score, whole)
-    return as_much and _above_baseline(score, facts, tried)
-
-
-def _loss(whole: Score, score: Score) -> str:
-    lost = whole.value - score.value
-    return f"{lost:.2f}" if lost >= 0.005 else "less than 0.01"
-
-
 LABELS = ("balanced accuracy", "AUC")
 
 
-def _companions(trial: Trial) -> str:
+def _companions(trial: Trial, model: str) -> str:
     """The sentence about balanced accuracy and AUC; empty if they are unknown."""
-    names = zip(LABELS, COMPANIONS.get(_better_model(trial.scores) or "", ()), strict=False)
+    names = zip(LABELS, COMPANIONS[OF_CLASSES[model != NEAREST]], strict=True)
     found = [f"{label} {trial.scores[name].value:.2f}" for label, name in names if name in trial.scores]
     return f"{trial.name} has {' and '.join(found)}." if found else ""
 
@@ -636,12 +635,12 @@ def is_linear(trial: Trial) -> bool:
 # --- numbers as text ---
 
 
-def _ranking(trials: list[Trial], name: str, score: Callable[[Trial], Score]) -> str:
+def _ranking(scores: dict[str, Score], name: str) -> str:
     """The best few values of a score."""
-    best = sorted(trials, key=lambda t: -score(t).value)[:5]
-    listed = ", ".join(f"{t.name} {_number(score(t))}" for t in best)
-    more = f", and {len(trials) - 5} more" if len(trials) > 5 else ""
-    interval = " (95% confidence interval)" if any(score(t).low is not None for t in best) else ""
+    best = sorted(scores.items(), key=lambda each: -each[1].value)[:5]
+    listed = ", ".join(f"{what} {_number(score)}" for what, score in best)
+    more = f", and {len(scores) - 5} more" if len(scores) > 5 else ""
+    interval = " (95% confidence interval)" if any(score.low is not None for _, score in best) else ""
     return f"{_capital(name)}{interval}: {listed}{more}."
 
 
@@ -662,7 +661,7 @@ def _estimate(score: Score) -> str:
 
 
 def _with_dimensions(trial: Trial) -> str:
-    return f"{trial.name} with {_dimensions(trial.n_components)}"
+    return trial.name if "n_components=" in trial.name else f"{trial.name} with {_dimensions(trial.n_components)}"
 
 
 def _dimensions(k: int | None) -> str:

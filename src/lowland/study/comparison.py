@@ -33,7 +33,7 @@ from lowland.trial.parameters import Purpose, StudySize
 def compare(
     X: Any,
     y: Any = None,
-    methods: Literal["all"] | str | Sequence[str] = "all",
+    methods: Literal["all"] | str | Sequence[Any] = "all",
     k: int = 2,
     *,
     drop: Sequence[str] = (),
@@ -64,14 +64,18 @@ def compare(
         The report shows the ids and the columns to keep of a ``Table``.
     y : class labels or numbers to predict, one per row, or the name of the column of the data frame or file that
         contains them; None: no labels. Missing labels (None, NaN, empty strings) are drawn gray and not counted.
-    methods : "all", or a list of class names or command-line names such as ["pca", "isomap"].
+    methods : "all", or a list of class names or command-line names such as ["pca", "isomap"]. The list may contain
+        scikit-learn estimators and pipelines with ``fit_transform``, alone or with a name: ("mine", estimator). They
+        are fitted to the prepared numbers.
     k : number of dimensions of the embeddings.
     drop : names of columns of the data frame or file to exclude, such as row identifiers.
     purpose : "visualize", "compress" or "classify" (for numeric labels: regression). The advice for it comes
         first.
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}. One value sets the parameter.
     scale : "auto" standardizes the columns to standard deviation 1 if some are not numbers, or if the standard
-        deviations differ by more than a factor of 10; "standard" always does so, "none" never.
+        deviations differ by more than a factor of 10, and weights counts of words or species by TF-IDF, with rows of
+        unit length, whose distances order neighbors as cosine distances do; "standard" always standardizes, "none"
+        uses the numbers as they are.
     impute : what to do with missing numbers: replace them by the "median" ("auto") or "mean" of the column, by those of
         similar rows ("knn") or by probabilistic PCA ("em"); "drop" drops the incomplete rows, "none" refuses them.
     use : names of columns to use although they do not look like features.
@@ -121,7 +125,7 @@ def compare(
         )
     trials = plan_of(size, named)
     trials += planned_embeddings(embeddings, size.n, tuple(trial.name for trial in trials))
-    given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
+    given: dict[str, Any] = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
     given |= {
         "sweep": sweep,
         "scale": scale,
@@ -136,7 +140,8 @@ def compare(
     done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
     suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
     advice = advise(
-        done, facts, size, scaled=data.scaled, units_differ=not data.scaled and scales_differ(data.X),
+        done, facts, size, scaled=data.scaled,
+        units_differ=not (data.scaled or data.prepared.one_unit) and scales_differ(data.X),
         suspects=suspects, notes=(*data.caveats, *data.notes),
         n_unlabeled=labels.n_missing, named=data.named, complete=complete,
     )  # fmt: skip

@@ -11,6 +11,11 @@ MEANINGS = {
         "The mean of the area under R_NX, which measures neighborhoods, and the Pearson correlation of the pairwise "
         "distances in the data and in the embedding: 1 is perfect."
     ),
+    "stability": (
+        "The mean fraction of each point's neighbors, the nearest quarter, that stay its neighbors when the map is "
+        "made again from a subsample of the rows with another seed, corrected for chance: 1 means that all "
+        "stay, and only the leading maps are measured."
+    ),
     "area under R_NX": (
         "The mean of R_NX(k) over all neighborhood sizes k with weights proportional to 1/k, where R_NX(k) = "
         "((n − 1) Q_NX(k) − k)/(n − 1 − k) and Q_NX(k) is the mean fraction of the k nearest neighbors that data and "

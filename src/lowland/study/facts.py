@@ -39,7 +39,7 @@ class TableFacts:
     n_duplicate_rows: int  # rows equal to an earlier row, if there are labels
     standard_deviation_ratio: float  # largest standard deviation of a column over the smallest
     linear_accuracy: Score | None = None  # as accuracy, of logistic or ridge regression on all standardized columns
-    linear_by_components: tuple[tuple[int, Score], ...] = ()  # only if the linear model is better than the neighbors
+    linear_by_components: tuple[tuple[int, Score], ...] = ()  # instead of those, if the linear model is better
     companions: dict[str, Score] = field(default_factory=dict)  # balanced accuracy and AUC of all columns, by name
 
     @property
@@ -117,18 +117,20 @@ def _facts_of_labels(pca: Any, X: np.ndarray, test: PredictionTest, encoded: boo
         "n_duplicate_rows": len(X) - len({hash(row.tobytes()) for row in X}),
     }
     if near in whole:
-        found["accuracy_by_components"] = _by_components(pca, X, test, near)
-    if linear in whole and whole[linear].value > whole[near].value:
-        found["linear_by_components"] = _by_components(pca, X, test, linear)
+        better = linear if linear in whole and whole[linear].value > whole[near].value else near
+        components = "linear_by_components" if better == linear else "accuracy_by_components"
+        found[components] = _by_components(pca.n_components_, X, test, better)
     return found
 
 
-def _by_components(pca: Any, X: np.ndarray, test: PredictionTest, name: str) -> tuple[tuple[int, Score], ...]:
-    """A score of the first 1, 2, 4 … components."""
-    most = min(pca.n_components_, MAX_TESTED, X.shape[1] - 1)
-    Z = np.asarray(pca.transform(X))[:, :most]
+def _by_components(n_components: int, X: np.ndarray, test: PredictionTest, name: str) -> tuple[tuple[int, Score], ...]:
+    """A score of the first 1, 2, 4 … components of the training rows of each fold."""
+    most = min(n_components, MAX_TESTED, X.shape[1] - 1, 4 * len(test.rows) // 5)
     counts = [2**j for j in range(most.bit_length()) if 2**j <= most]
-    found = [(m, test.scores(np.ascontiguousarray(Z[:, :m]), only=name)) for m in counts]
+    if not counts:
+        return ()
+    Zs = [Z for _, Z in test.refitted(Baseline(counts[-1]), X)]
+    found = [(m, test.scores_of_folds([np.ascontiguousarray(Z[:, :m]) for Z in Zs], name)) for m in counts]
     return tuple((m, scores[name]) for m, scores in found if name in scores)
 
 

@@ -30,12 +30,14 @@ class NamedMethods:
     """The methods and parameter values that the user named."""
 
     methods: list[Entry] | None  # None: all
+    estimators: dict[str, Any]  # of the user, by name
     values: dict[str, dict[str, list[Any]]]  # to try, by method and parameter
 
 
 def check_names(methods: Any, sweep: Sweep | None) -> NamedMethods:
     """Check the names of methods and parameters before any row is read."""
-    return NamedMethods(_methods(methods), checked_sweep(sweep))
+    chosen, estimators = _methods(methods)
+    return NamedMethods(chosen, estimators, checked_sweep(sweep))
 
 
 def plan_of(size: StudySize, named: NamedMethods) -> tuple[Planned, ...]:
@@ -45,19 +47,45 @@ def plan_of(size: StudySize, named: NamedMethods) -> tuple[Planned, ...]:
     if named.methods is not None:
         chosen = named.methods + [e for e in every if e.name in values and e not in named.methods]
     by_name = {e.name for e in named.methods or []} | set(values)
-    return tuple(trial for e in chosen for trial in trials_of(e, size, values.get(e.name, {}), e.name in by_name))
+    found = [trial for e in chosen for trial in trials_of(e, size, values.get(e.name, {}), e.name in by_name)]
+    for name, est in named.estimators.items():
+        if any(trial.name == name for trial in found):
+            raise ParameterError(f"`compare(methods=…)`: a trial is named {name!r} already. Choose another name.")
+        found.append(Planned(name, GIVEN, {"estimator": est}, estimator=est))
+    return tuple(found)
 
 
-def _methods(methods: Any) -> list[Entry] | None:
-    if isinstance(methods, str):
-        if methods == "all":
-            return None
-        methods = [methods]
-    if not isinstance(methods, Sequence) or not methods or not all(isinstance(name, str) for name in methods):
+def _methods(methods: Any) -> tuple[list[Entry] | None, dict[str, Any]]:
+    """The methods, or None for all, and the estimators of the user by name."""
+    if isinstance(methods, str) and methods == "all":
+        return None, {}
+    listed = [methods] if isinstance(methods, str) or hasattr(methods, "fit_transform") else methods
+    pairs = [_named(each) for each in listed] if isinstance(listed, Sequence) else []
+    if not pairs or any(name is None for name, _ in pairs):
         raise ParameterError(
-            "must be 'all' or a list of names such as ['pca', 'isomap'].", method="compare", methods=methods
+            "must be 'all' or a list of names such as ['pca', 'isomap'], in which ('mine', estimator) adds an "
+            "estimator with fit_transform.",
+            method="compare", methods=methods,
+        )  # fmt: skip
+    estimators = [(str(name), est) for name, est in pairs if est is not None]
+    names = [name for name, _ in estimators]
+    if len({*names}) < len(names):
+        raise ParameterError(
+            "`compare(methods=…)`: two estimators have the same name. Name them: ('first', estimator)."
         )
-    return methods_named(methods)
+    return methods_named([str(name) for name, est in pairs if est is None]), dict(estimators)
+
+
+def _named(each: Any) -> tuple[str | None, Any]:
+    """The name of a method, or the name of an estimator and the estimator; (None, None) if it is neither."""
+    if isinstance(each, str):
+        return each, None
+    name, est = None, each
+    if isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) and each[0]:
+        name, est = each
+    if not hasattr(est, "fit_transform") or not hasattr(est, "get_params"):
+        return None, None
+    return name or f"{type(est).__name__} ({type(est).__module__.partition('.')[0]})", est
 
 
 def most_neighbors(trials: Sequence[Planned]) -> int:

@@ -14,7 +14,7 @@ from lowland.plain import html_list, html_table
 from lowland.trial.parameters import Purpose
 from lowland.trial.records import Curve, Score
 
-GIVEN = "given coordinates"  # the method of a trial whose coordinates the user passed
+GIVEN = "given coordinates"  # the method of a trial of the user: coordinates, or an estimator in the parameters
 Status = Literal["done", "failed", "timed out", "stopped", "left out"]
 
 
@@ -55,6 +55,8 @@ class Preparation:
     n_encoded: int = 0  # columns of numbers to which the methods are fitted
     step: dict[str, Any] | None = None  # parameters of the ``TablePreparer``; None: there is none
     named: bool = True  # whether the columns have names
+    n_categories: int = 0  # columns of categories among the features
+    counts: Literal["dense", "sparse"] | None = None  # counts were weighted by TF-IDF: an array, or a large sparse one
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,7 @@ class Advice:
     text: str  # a few sentences
     evidence: tuple[str, ...]  # one sentence each
     method: str | None = None  # name of the class, even if no trial has that many dimensions
+    model: str | None = None  # to predict labels, what follows the method, or all columns if there is no method
 
     def _repr_html_(self) -> str:
         return html_table([(self.purpose, self.text)]) + html_list(self.evidence)
@@ -142,46 +145,65 @@ class StudyResult:
         """Return the unfitted estimator of a trial or of the advice for a purpose.
 
         ``which`` is a purpose or the name of a trial; None: the purpose of the study. If the study prepared the
-        columns, the estimator is a pipeline that begins with a ``TablePreparer``.
+        columns, the estimator is a pipeline that begins with a ``TablePreparer``. For the purpose "classify" it ends
+        with the model whose accuracy or R² the advice states, so it has ``predict``.
         """
-        from lowland.methods.registry import load_method
+        from sklearn.base import clone
+        from sklearn.pipeline import make_pipeline
 
-        name, parameters = self._chosen(which)
-        if name == GIVEN:
+        from lowland.methods.base.traits import traits_of
+        from lowland.methods.registry import load_method
+        from lowland.prepare.steps import count_weights
+        from lowland.prepare.table_preparer import TablePreparer
+        from lowland.trial.prediction import steps_of_model
+
+        name, parameters, model = self._chosen(which)
+        if name == GIVEN and "estimator" not in parameters:
             raise ParameterError(
                 "These coordinates were given, not fitted, so there is no estimator. Pass the name of another trial."
             )
-        est = load_method(name)(**parameters)
-        step = self.table.preparation.step
-        if step is None:
-            return est
-        from sklearn.pipeline import make_pipeline
+        found, steps = self.table.preparation, []
+        if name is not None and name != GIVEN and found.n_categories and traits_of(load_method(name)).reads_text:
+            raise ParameterError(
+                f"{name} was fitted to the categories themselves, which no pipeline of the study prepares. Fit {name} "
+                "to a table without missing values, or pass the name of another trial."
+            )
+        if found.step is not None:
+            steps.append(TablePreparer(**found.step, output="arrow" if found.named else "array"))
+        if found.counts is not None:
+            steps += count_weights(dense=found.counts == "dense")
+        if name == GIVEN:
+            steps.append(clone(parameters["estimator"]))
+        elif name is not None:
+            steps.append(load_method(name)(**parameters))
+        if model is not None:
+            in_one_unit = found.n_categories > 0 or found.counts is not None
+            steps += steps_of_model(model, standardized=name is None and in_one_unit)
+        return steps[0] if len(steps) == 1 else make_pipeline(*steps)
 
-        from lowland.prepare.table_preparer import TablePreparer
-
-        return make_pipeline(TablePreparer(**step, output="arrow" if self.table.preparation.named else "array"), est)
-
-    def _chosen(self, which: str | None) -> tuple[str, dict[str, Any]]:
-        """The method and the parameters of a trial, or of the advice for a purpose."""
+    def _chosen(self, which: str | None) -> tuple[str | None, dict[str, Any], str | None]:
+        """The method, its parameters and the model of a trial, or of the advice for a purpose."""
         if which is not None and which not in get_args(Purpose):
             try:
-                return self[which].method, self[which].parameters
+                return self[which].method, self[which].parameters, None
             except KeyError as error:
                 purposes = ", ".join(get_args(Purpose))
                 raise ParameterError(f"{error.args[0]} Or pass a purpose: {purposes}.") from None
         purpose = which or self.purpose
         advice = next((each for each in self.advice if each.purpose == purpose), None)
-        if advice is None or advice.method is None:
+        if advice is None or (advice.method is None and advice.model is None):
             raise ParameterError(f"The study has no advice for {purpose!r}. Pass the name of a trial instead.")
         trial = None if advice.trial is None else self[advice.trial]
+        if advice.method is None:
+            return None, {}, advice.model
         if trial is not None and trial.n_components == advice.n_components:
-            return trial.method, trial.parameters
+            return trial.method, trial.parameters, advice.model
         from lowland.methods.base.traits import traits_of
         from lowland.methods.registry import load_method
 
         width = traits_of(load_method(advice.method)).width_parameter
         count = {} if width is None else {width: advice.n_components}  # a number of components that no trial has
-        return advice.method, count if trial is None else {**trial.parameters, **count}
+        return advice.method, count if trial is None else {**trial.parameters, **count}, advice.model
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as one HTML file that opens offline, and return its path. An existing file is replaced."""

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from lowland import kernels
 from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
+from lowland.methods.base.traits import traits_of
+from lowland.quality.kept_neighbors import subsample_size
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings
-from lowland.study.facts import TableFacts, add_spectrum, table_facts
+from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
 from lowland.study.serialization import trial_from_plain, trial_to_plain
@@ -27,15 +29,38 @@ from lowland.trial.cache import TrialCache, code_version, key_of
 from lowland.trial.fit import SharedInputs
 from lowland.trial.parameters import Planned, Purpose, StudySize
 from lowland.trial.prediction import ACCURACY, AUC, BALANCED, LINEAR_ACCURACY, LINEAR_R2, R2
-from lowland.trial.scores import AREA, FIDELITY, KEPT, TRUST, VERSION, EmbeddingScorer, neighbors_for
+from lowland.trial.scores import (
+    AREA,
+    FIDELITY,
+    KEPT,
+    STABILITY,
+    TRUST,
+    VERSION,
+    EmbeddingScorer,
+    neighbors_for,
+    stability,
+)
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
+LEADING = 2  # best maps that are made again
 MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
-    "visualize": (FIDELITY, AREA, TRUST, "continuity", ACCURACY, R2),
+    "visualize": (FIDELITY, AREA, STABILITY, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
     "classify": (ACCURACY, LINEAR_ACCURACY, BALANCED, AUC, R2, LINEAR_R2, AREA),
 }
+
+
+def _leading(trials: Sequence[Trial], k: int) -> set[str]:
+    """The names of the maps that the advice may name: the best few, the best for neighborhoods, and PCA."""
+    maps = [
+        t for t in trials
+        if FIDELITY in t.scores and t.method != GIVEN and (t.n_components or 0) <= k
+        and not traits_named(t.method).selects_columns
+    ]  # fmt: skip
+    best = sorted(maps, key=lambda t: -t.scores[FIDELITY].value)[:LEADING]
+    best += sorted(maps, key=lambda t: -t.scores[AREA].value)[:1]
+    return {t.name for t in best} | {t.name for t in maps if t.name == BASELINE}
 
 
 class StudyRunner:
@@ -64,6 +89,8 @@ class StudyRunner:
         self._worker: Worker | None = None
         self._ahead: CompileAhead | None = None
         self._compiled = kernels.compiling["seconds"]
+        self._keys: dict[str, str] = {}  # of trials in the cache, by name
+        self._best = -math.inf  # the best score of predictions so far
 
     def run(self) -> tuple[tuple[Trial, ...], TableFacts | None, bool]:
         """Return the trials in their order, the facts about the table, and whether the study is complete."""
@@ -72,13 +99,17 @@ class StudyRunner:
         try:
             with LocalRun().stage("comparing methods", len(self.trials) + 1) as stage:
                 facts = self._table_facts()
+                self._best = -math.inf if facts.whole is None else facts.whole.value
                 stage.advance()
                 # if the time is short, the cheap ones are done
                 order = sorted(self.trials, key=lambda p: p.method != GIVEN and not traits_named(p.method).linear)
                 for i, planned in enumerate(order):
                     self._compile_ahead(order[i + 1 :])
-                    done[planned.name] = self._trial(planned)
+                    trial = done[planned.name] = self._trial(planned)
+                    predicted = [s.value for s in trial.scores.values() if s.held_out and (s.n_tested or s.by_fold)]
+                    self._best = max([self._best, *predicted])
                     stage.advance()
+                self._measure_stability(done)
         except (KeyboardInterrupt, Stopped):
             complete = len(done) == len(self.trials)
             return self._finished(done, facts), facts, complete
@@ -123,7 +154,7 @@ class StudyRunner:
             except (KeyError, TypeError, ValueError):
                 pass  # damaged: computed again
         labels = self.data.labels
-        encoded = self.size.n_categories > 0
+        encoded = self.size.n_categories > 0 or self.data.counts is not None
         facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets, encoded=encoded)
         self.cache.put(key, facts.to_plain(), {})
         return facts
@@ -137,10 +168,13 @@ class StudyRunner:
             labels = self.data.labels
             labeled = labels.codes is not None or labels.targets is not None
             return keep_shown_rows(self._score(given_trial(planned, labeled=labeled)), self.shown)
-        own = {"method": planned.method, "parameters": planned.parameters, "rows": planned.fitted_rows}
+        planned = replace(planned, to_beat=self._score_to_beat(planned))
+        own: dict[str, Any] = {"method": planned.method, "parameters": planned.parameters, "rows": planned.fitted_rows}
+        own |= {"to beat": planned.to_beat}
         key = None
         with contextlib.suppress(TypeError):  # a parameter is an object whose content has no key, such as a function
             key = key_of(self._facts_of_key | {"what": "trial", "k": self.size.k, **own})
+            self._keys[planned.name] = key
         kept = None if key is None else self.cache.get(key)
         if kept is not None:
             with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError):  # damaged: fitted again
@@ -153,6 +187,39 @@ class StudyRunner:
             if key is not None and KEPT in trial.scores:  # a trial that could not be evaluated is not cached
                 self.cache.put(key, *trial_to_plain(trial))
         return trial
+
+    def _measure_stability(self, done: dict[str, Trial]) -> None:
+        """Make the leading maps again from a subsample of the rows with another seed, and add what stays as a score."""
+        n, seed = len(self.data.X), self.size.seed
+        leading = _leading(list(done.values()), self.size.k)
+        rows = np.sort(np.random.default_rng(seed).permutation(n)[: subsample_size(n)])
+        for planned in self.trials:
+            trial = done[planned.name]
+            if planned.name not in leading:
+                done[planned.name] = replace(
+                    trial, scores={name: score for name, score in trial.scores.items() if name != STABILITY}
+                )
+                continue
+            if STABILITY in trial.scores or trial.Z is None:
+                continue
+            other = {"random_state": seed + 1} if "random_state" in planned.parameters else {}
+            fitted = None if (planned.fitted_rows or 0) >= len(rows) else planned.fitted_rows
+            again = self._fitted(replace(planned, parameters=planned.parameters | other, rows=rows, fitted_rows=fitted))
+            found = None if again.Z is None else stability(trial.Z, again.Z[self.shown], seed)
+            if found is not None:
+                trial = done[planned.name] = replace(trial, scores=trial.scores | {STABILITY: found})
+                if planned.name in self._keys:
+                    self.cache.put(self._keys[planned.name], *trial_to_plain(trial))
+
+    def _score_to_beat(self, planned: Planned) -> float | None:
+        """Above which score a method is fitted again without the held-out rows: always if it is linear, which is cheap.
+
+        A nonlinear one is fitted again only if the purpose is to predict, and if its coordinates promise more than the
+        linear methods and all columns, which come first.
+        """
+        if traits_named(planned.method).linear or planned.method == GIVEN:
+            return -math.inf
+        return self._best if self.size.purpose == "classify" else None
 
     def _fitted(self, planned: Planned) -> Trial:
         """The trial, within the time limit of one fit and what is left of the limit of the study."""
@@ -186,7 +253,10 @@ class StudyRunner:
                 shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets
             )
         assert trial.Z is not None
-        found = self._scorer.measure(trial.Z, traits_named(trial.method).learns_labels_in_study)
+        is_tested = any(score.held_out for score in trial.scores.values())
+        own = trial.parameters.get("estimator") if trial.method == GIVEN else None
+        traits = traits_named(trial.method) if own is None else traits_of(own)
+        found = self._scorer.measure(trial.Z, traits.learns_labels_in_study, is_tested)
         warned = (*trial.warnings, *(text for text in found.warnings if text not in trial.warnings))
         scores, curves = found.scores | trial.scores, trial.curves | found.curves
         return replace(trial, scores=scores, curves=curves, per_row=found.per_row, warnings=warned)
@@ -202,6 +272,6 @@ class StudyRunner:
             names = np.array(self.data.names) if self.data.named else None
             labels = self.data.labels
             self._shared = SharedInputs(
-                X, labels.codes, graph, D, self.size.seed, labels.classes, names, self.data.mixed
+                X, labels.codes, graph, D, self.size.seed, labels.classes, names, self.data.mixed, labels.targets
             )
         return self._shared

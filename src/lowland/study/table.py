@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.arrow_columns import numbers_and_texts, open_arrow, whole_table, without_gaps
 from lowland.data.open import as_vector, has_named_columns, open_labelled
 from lowland.data.reader import holds_numbers
-from lowland.data.rows import Rows
+from lowland.data.scales import are_counts
 from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
 from lowland.math.neighbors.search import nearest_neighbors
@@ -22,6 +23,7 @@ from lowland.methods.pca import PCA
 from lowland.plain import png
 from lowland.prepare.label_copies import COPY
 from lowland.prepare.preparation import Prepared, Scale, prepare_rows
+from lowland.prepare.steps import count_weights
 from lowland.run.run import run_for
 from lowland.run.settings import config, settings
 from lowland.study.result import Preparation, ShownTable
@@ -56,6 +58,7 @@ class StudyTable:
     kept: dict[str, np.ndarray] = field(default_factory=dict)  # by name, (n,): carried along, not numbers or features
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
     columns: Any = None  # the columns of the user as an Arrow table, if they were prepared
+    counts: Literal["dense", "sparse"] | None = None  # whether counts were weighted by TF-IDF, as in ``Preparation``
 
     @property
     def scaled(self) -> bool:
@@ -120,7 +123,8 @@ class StudyTable:
             self.id_name, None if self.ids is None else plain_values(self.ids[shown]),
             {name: plain_values(values[shown]) for name, values in self.kept.items()}, images,
             Preparation(
-                dict(found.report), found.missing, found.missing_fraction, self.X.shape[1], self._step(), self.named
+                dict(found.report), found.missing, found.missing_fraction, self.X.shape[1], self._step(), self.named,
+                self.n_categories, self.counts,
             ), self._near(),
         )  # fmt: skip
 
@@ -136,7 +140,8 @@ class StudyTable:
     def _step(self) -> dict[str, Any] | None:
         """The parameters of the ``TablePreparer`` for such a table; None: the columns are used as they are."""
         if not self.prepared.steps:
-            return None
+            left_out = dict.fromkeys(self.prepared.unused, "drop")
+            return {"kinds": left_out, "use": None, "impute": "median", "standardize": False} if left_out else None
         step = self.prepared.steps[0][1]
         # which columns are used is fixed: without labels, a copy of them would not be found
         return {"kinds": {**(step.kinds or {}), **dict.fromkeys(self.prepared.unused, "drop")}, "use": step.use,
@@ -147,15 +152,26 @@ def open_table(
     X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = (), impute: str = "auto", use: Sequence[str] = ()
 ) -> StudyTable:
     """Open rows and labels, prepare the columns, and compute the fingerprint of all values."""
-    own = X if isinstance(X, Table) else Table(X) if has_named_columns(X) else None  # the roles of the columns
+    own = None  # the roles of the columns
+    if isinstance(X, Table):
+        own = X
+    elif has_named_columns(X):
+        own, drop = Table(X, drop=[name for name in drop if not isinstance(y, str) or name != y]), ()
     if own is not None and y is None:
         y = own.target
     found, label_name, columns = _prepared(X, own, y, scale, drop, impute, use)
     rows = found.rows
-    table, notes = (
-        dense_table(rows, scale) if rows.is_sparse else (to_numpy(run_for(rows).to_array(rows, "A study")), ())
-    )
-    table = np.ascontiguousarray(table)
+    notes: tuple[str, ...] = ()
+    original = weighted = rows.to_array() if rows.is_sparse else to_numpy(run_for(rows).to_array(rows, "A study"))
+    has_counts = scale == "auto" and not found.steps and rows.image_shape is None and are_counts(original)
+    if has_counts:
+        weighted, notes = make_pipeline(*count_weights(dense=not rows.is_sparse)).fit_transform(original), (COUNTS,)
+    is_reduced = False
+    if rows.is_sparse:
+        weighted, more = dense_table(weighted, scale)
+        notes, is_reduced = notes + more, bool(more)
+    table = np.ascontiguousarray(weighted)
+    counts: Literal["dense", "sparse"] | None = ("sparse" if is_reduced else "dense") if has_counts else None
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
         raise DataError(
@@ -182,11 +198,12 @@ def open_table(
     every = n if found.kept is None else len(found.kept)
     ids = None if ids is None else as_vector(ids, every, "id")[left]
     kept = {name: as_vector(values, every, name)[left] for name, values in kept.items()}
-    given = dict(zip(names, table.T, strict=True))  # the columns to color by, in the units of the user
+    # the columns to color by, in the units of the user
+    given = dict(zip(names, (original if has_counts and not rows.is_sparse else table).T, strict=True))
     if own is None and found.steps:
         found.given.allow_nan = True
-        original = to_numpy(found.given.to_array())[left]
-        given = {f"column {j}": values for j, values in enumerate(original.T)}
+        unprepared = to_numpy(found.given.to_array())[left]
+        given = {f"column {j}": values for j, values in enumerate(unprepared.T)}
     elif columns is not None:
         columns = columns if found.kept is None else columns.filter(found.kept)
         given, texts = numbers_and_texts(columns)
@@ -195,7 +212,7 @@ def open_table(
         table, labels, names, str(rows.source).strip("'"), None if labels.shown is None else str(label_name),
         key_of({"parts": marks, "prepared": found.report}), given, found, rows.names is not None, notes,
         getattr(own, "id_name", None), ids, kept, rows.image_shape,
-        columns,
+        columns, counts,
     )  # fmt: skip
 
 
@@ -244,9 +261,16 @@ DENSE_UP_TO = 2**27  # bytes of the dense table in float64
 COMPONENTS = 100  # to which a larger table is reduced
 
 
-def dense_table(rows: Rows, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
+COUNTS = (
+    "The columns look like counts of words, species or events. Frequent ones would dominate the distances, and rows "
+    "with large sums would be far from the others. So counts were weighted by TF-IDF, and rows scaled to unit length: "
+    "distances between them order neighbors as cosine distances do. Use scale='none' for the counts themselves, or "
+    "CorrespondenceAnalysis for chi-squared distances."
+)
+
+
+def dense_table(X: Any, scale: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return a sparse table as a dense one, (n, d) or (n, 100), and what was done, as sentences."""
-    X: Any = rows.to_array()
     n, d = X.shape
     if 8 * n * d <= min(DENSE_UP_TO, settings().budget // 4) or min(n, d) <= COMPONENTS:
         return np.asarray(X.toarray(), dtype=np.float32 if X.dtype == np.float32 else np.float64), ()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from lowland import kernels
 from lowland.data.arrow_columns import read_arrow, write_arrow
@@ -51,7 +52,10 @@ def fit_trial(
     with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory:
         warnings.simplefilter("always")
         try:
-            est = load_method(planned.method)(**planned.parameters)
+            if planned.estimator is not None:
+                est = clone(planned.estimator)
+            else:
+                est = load_method(planned.method)(**planned.parameters)
             clock.restart()
             with config(progress=clock, output="default"):
                 Z = fitted_coordinates(est, planned, shared)
@@ -65,9 +69,12 @@ def fit_trial(
         except Exception as error:  # one failing method must not end the study
             return unfinished(planned, "failed", error_text(error, marked_text), _texts(caught))
     on_fitted()
+    if planned.rows is not None:  # made again to see what stays
+        return Trial(planned.name, planned.method, planned.parameters, "done", n_components=Z.shape[1], Z=Z)
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit gave these warnings already
-        scores, curves, missing = model_measures(est, shared)
+        tested = Z if planned.fitted_rows is None else None
+        scores, curves, missing = model_measures(est, shared, tested, planned.to_beat)
     n_excluded = int(np.isnan(Z).any(axis=1).sum())
     if n_excluded:
         text = f"{n_excluded:,} of {len(Z):,} rows have no coordinates. The measures are computed from the others."
@@ -95,7 +102,7 @@ def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:
 
 # --- a worker process ---
 
-ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
+ARRAYS = ("X", "y", "targets", "classes", "names", "D", "start", "to", "length")
 JOB, ANSWER, MIXED = "job.pickle", "answer.pickle", "mixed.arrow"
 GRACE = 1.0  # seconds after the limit in which a trial may still end by itself
 MEASURING = 6  # multiple of the limit for evaluating the model, which may be fitted again in five folds
@@ -121,7 +128,7 @@ class Worker:
         try:
             graph = shared.graph
             edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
-            own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
+            own = {name: getattr(shared, name) for name in ("X", "y", "targets", "classes", "names", "D")}
             for name, values in {**own, **edges, "seed": shared.seed}.items():
                 if values is not None:
                     np.save(self.place / f"{name}.npy", values)
@@ -201,7 +208,9 @@ def _opened(folder: Path) -> SharedInputs:
             values.max(initial=0)  # pages read now do not count as memory of a method
     seed = int(np.load(folder / "seed.npy"))
     mixed = read_arrow(folder / MIXED) if (folder / MIXED).exists() else None
-    return SharedInputs(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"], mixed)
+    return SharedInputs(
+        plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"], mixed, plain["targets"]
+    )
 
 
 class CompileAhead:

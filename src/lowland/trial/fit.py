@@ -35,6 +35,26 @@ class SharedInputs:
     classes: np.ndarray | None = None  # (c,) names of the classes
     names: np.ndarray | None = None  # (d,) names of the columns
     mixed: Any = None  # an Arrow table of the numbers and categories as they are, for methods that read categories
+    targets: np.ndarray | None = None  # (n,) numbers to predict; NaN: no label
+
+    @property
+    def test(self) -> PredictionTest | None:
+        """The rows and folds for predictions of the labels; None: there are no labels."""
+        if self.targets is not None:
+            return PredictionTest.for_numbers(self.targets, self.seed)
+        return None if self.y is None else PredictionTest.for_classes(self.y, self.seed)
+
+    def columns_of(self, est: Any) -> Any:
+        """The columns that a method reads: numbers, or categories as they are."""
+        if self.mixed is None or not traits_of(est).reads_text:
+            return self.X
+        return columns_for(est, self.mixed)
+
+    def part(self, rows: np.ndarray) -> SharedInputs:
+        """The inputs for some of the rows, without what was computed from all."""
+        y, targets = (None if each is None else each[rows] for each in (self.y, self.targets))
+        mixed = None if self.mixed is None else self.mixed.take(rows)
+        return replace(self, X=self.X[rows], y=y, targets=targets, mixed=mixed, graph=None, D=None)
 
     def as_given(self, labeled: np.ndarray | None = None) -> tuple[np.ndarray | Rows, np.ndarray | None]:
         """Rows and labels for a fit, with the column and class names that warnings show; ``labeled``: only these."""
@@ -51,6 +71,13 @@ def fitted_coordinates(
 
     ``callback`` receives snapshots of a method that makes some, ``weights`` go to a method that accepts them.
     """
+    if planned.rows is not None:
+        placed = fitted_coordinates(est, replace(planned, rows=None), shared.part(planned.rows))
+        every = np.full((len(shared.X), placed.shape[1]), np.nan, dtype=placed.dtype)
+        every[planned.rows] = placed
+        return every
+    if planned.estimator is not None:
+        return _checked(_coordinates_of_other(est, shared), len(shared.X))
     taken = inspect.signature(est.fit).parameters
     given: dict[str, Any] = {"callback": callback} if callback is not None and "callback" in taken else {}
     if planned.fitted_rows is not None:
@@ -72,6 +99,17 @@ def fitted_coordinates(
             est.fit(X, y, **given)
         Z = est.embedding_ if hasattr(est, "embedding_") else est.transform(X)
     return _checked(Z, len(shared.X))
+
+
+def _coordinates_of_other(est: Any, shared: SharedInputs) -> Any:
+    """Coordinates of an estimator of the user, which gets the labels only if it requires them."""
+    if not traits_of(est).needs_y:
+        return est.fit_transform(shared.X)
+    labels = shared.targets if shared.y is None else shared.y
+    missing = labels is None or (np.isnan(labels).any() if shared.y is None else labels.min() < 0)
+    if missing:
+        raise DataError("This estimator requires a label for each row. Pass labels without missing values.")
+    return est.fit_transform(shared.X, labels)
 
 
 def columns_for(est: Any, mixed: Any) -> Any:
@@ -108,8 +146,14 @@ def _checked(Z: Any, n: int) -> np.ndarray:
     return Z
 
 
-def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
-    """The scores and curves that need the model, not only the coordinates, and warnings about those that failed."""
+def model_measures(
+    est: Any, shared: SharedInputs, Z: np.ndarray | None = None, to_beat: float | None = None
+) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
+    """The scores and curves that need the model, not only the coordinates, and warnings about those that failed.
+
+    A supervised method is fitted again without the held-out rows. So is another one, if its coordinates Z predict the
+    labels better than the score ``to_beat``.
+    """
     traits = traits_of(est)
     scores: dict[str, Score] = {}
     curves: dict[str, Curve] = {}
@@ -118,13 +162,23 @@ def model_measures(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], di
     def reconstruction() -> None:
         if shared.mixed is not None and traits.reads_text:
             return  # it reconstructs categories, not the columns of numbers
-        if not traits.selects_columns and traits.study.reconstructs and has_inverse_transform(est):
+        if not hasattr(est, "_traits") or traits.selects_columns:
+            return
+        if traits.study.reconstructs and has_inverse_transform(est):
             found = reconstruction_measures(est, shared.as_given()[0])
             scores.update({m.name: Score(m.value, m.better, m.about) for m in found})
 
-    def held_out() -> None:  # of a supervised method, fitted without the held-out rows
-        if shared.y is not None and traits.learns_labels_in_study:
-            scores.update(PredictionTest.for_classes(shared.y, shared.seed).scores_when_refitted(est, shared.X))
+    def held_out() -> None:
+        test = shared.test
+        if test is None:
+            return
+        if not hasattr(est, "transform"):
+            return  # it cannot place held-out rows
+        is_promising = traits.learns_labels_in_study and shared.y is not None
+        if to_beat is not None and Z is not None and not is_promising:
+            is_promising = to_beat == -np.inf or max((s.value for s in test.scores(Z).values()), default=0.0) > to_beat
+        if is_promising:
+            scores.update(test.scores_when_refitted(est, shared.columns_of(est)))
 
     def residual_variance() -> None:
         if hasattr(type(est), "residual_variances_"):

@@ -46,7 +46,10 @@ class Planned:
     fitted_rows: int | None = None  # number of evenly spaced training rows; None: all rows
     shared_neighbors: int | None = None  # neighbors taken from the shared graph; None: it is not used
     takes_distances: bool = False  # whether the shared distances may replace the rows
+    rows: np.ndarray | None = None  # (m,) the rows to fit, if the others get no coordinates
+    estimator: Any = None  # of the user, instead of a method
     given: np.ndarray | None = None  # (n, k) coordinates of the user; nothing is fitted
+    to_beat: float | None = None  # if the coordinates predict better, the fit is repeated without the held-out rows
 
 
 def trials_of(
@@ -77,6 +80,9 @@ def trials_of(
     settings = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
     if size.purpose == "classify" and size.n_classes is not None and not values and traits.study.to_classify:
         settings.append(dict(traits.study.to_classify))
+    most = _most_discriminants(traits, size)
+    if most is not None and size.purpose != "classify" and not values and most > size.k:
+        settings.append({str(traits.width_parameter): most})  # all that separate the classes, to predict them
     found: list[Planned] = []
     for swept in settings:
         name = " ".join([e.name, *(f"{key}={_short_text(value)}" for key, value in swept.items())])
@@ -141,11 +147,17 @@ def _width(cls: Any, traits: Traits, size: StudySize) -> dict[str, int]:
     if traits.width_parameter is None:
         return {}
     most = next(p.limits.get("at most", size.k) for p in parameters_of(cls) if p.name == traits.width_parameter)
-    if traits.study.max_components is not None and size.n_classes is not None:
-        most = traits.study.max_components(size.d, size.n_classes)
-        if size.purpose == "classify":
-            return {traits.width_parameter: int(most)}  # all that separate the classes
-    return {traits.width_parameter: min(size.k, int(most))}
+    discriminants = _most_discriminants(traits, size)
+    if discriminants is not None and size.purpose == "classify":
+        return {traits.width_parameter: discriminants}
+    return {traits.width_parameter: min(size.k, int(most if discriminants is None else discriminants))}
+
+
+def _most_discriminants(traits: Traits, size: StudySize) -> int | None:
+    """The most dimensions that separate the classes, for a method that is limited by their number."""
+    if traits.study.max_components is None or size.n_classes is None:
+        return None
+    return int(traits.study.max_components(size.d, size.n_classes))
 
 
 def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int, d: int) -> int | None:

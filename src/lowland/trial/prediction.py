@@ -28,9 +28,8 @@ LINEAR_ACCURACY, LINEAR_BALANCED, LINEAR_AUC = "linear accuracy", "linear balanc
 R2, LINEAR_R2 = "downstream R²", "linear R²"
 OF_CLASSES, OF_NUMBERS = (ACCURACY, LINEAR_ACCURACY), (R2, LINEAR_R2)  # what the advice compares
 COMPANIONS = {ACCURACY: (BALANCED, AUC), LINEAR_ACCURACY: (LINEAR_BALANCED, LINEAR_AUC)}
-NEAREST, LOGISTIC, RIDGE, OWN = (
-    f"{NEIGHBORS} nearest neighbors", "logistic regression", "ridge regression", "its own classifier",
-)  # fmt: skip
+NEAREST, MEAN_OF_NEAREST = f"{NEIGHBORS} nearest neighbors", f"the mean of the {NEIGHBORS} nearest neighbors"
+LOGISTIC, RIDGE, OWN = "logistic regression", "ridge regression", "its own classifier"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,83 +82,97 @@ class PredictionTest:
 
         The linear model standardizes the columns, unless they are standardized already.
         """
+        C = np.asarray(Z[self.rows], dtype=np.float64)
+        return self.scores_of_folds([C if standardized else _in_unit_range(C)] * self.n_folds, only, standardized)
+
+    def scores_of_folds(
+        self, Zs: list[np.ndarray], only: str | None = None, standardized: bool = False, how: str = ""
+    ) -> dict[str, Score]:
+        """Return the scores of coordinates of the tested rows, (m, k), one array for each fold."""
         if not len(self.fold):
             return {}
-        C = np.asarray(Z[self.rows], dtype=np.float64)
-        present = np.asarray(np.isfinite(C).all(axis=1))
-        top = float(np.abs(C[present]).max(initial=0.0))
-        if top > 0 and not standardized:  # nearest neighbors stay the same, and squares cannot overflow
-            C = C / top
+        present = np.logical_and.reduce([np.isfinite(Z).all(axis=1) for Z in Zs])
         folds = self._folds(present)
         found: dict[str, Score] = {}
         try:
             if only != self.names[1]:
-                P = np.zeros(len(C) if self.n_classes is None else (len(C), self.n_classes))
-                for train, test in folds:
+                P = np.zeros(len(self.y) if self.n_classes is None else (len(self.y), self.n_classes))
+                for Z, (train, test) in zip(Zs, folds, strict=True):
                     if self.n_classes is None:
-                        P[test] = self.y[train][_nearest(C, train, test)].mean(axis=1)
+                        P[test] = self.y[train][_nearest(Z, train, test)].mean(axis=1)
                     else:
-                        P[test] = _votes(C, self.y, self.n_classes, train, test)
-                found |= self._scores(self.names[0], P, present, NEAREST)
-            if only != self.names[0] and C.shape[1] * len(C) * (self.n_classes or 1) <= MAX_WORK:
-                C = np.where(present[:, None], C, 0.0)
+                        P[test] = _votes(Z, self.y, self.n_classes, train, test)
+                by = MEAN_OF_NEAREST if self.n_classes is None else NEAREST
+                found |= self._scores(self.names[0], P, present, by, how)
+            if only != self.names[0] and Zs[0].size * (self.n_classes or 1) <= MAX_WORK:
+                Zs = Zs if present.all() else [np.where(present[:, None], Z, 0.0) for Z in Zs]
                 if self.n_classes is None:
-                    found |= self._scores(
-                        LINEAR_R2, held_out_predictions(C, self.y, folds, standardized), present, RIDGE
-                    )
+                    P = held_out_predictions(Zs, self.y, folds, standardized)
+                    found |= self._scores(LINEAR_R2, P, present, RIDGE, how)
                 else:
-                    P = held_out_probabilities(C, self.y, self.n_classes, folds, standardized)
-                    found |= self._scores(LINEAR_ACCURACY, P, present, LOGISTIC)
+                    P = held_out_probabilities(Zs, self.y, self.n_classes, folds, standardized)
+                    found |= self._scores(LINEAR_ACCURACY, P, present, LOGISTIC, how)
         except Stopped:
             raise
         except (LowlandError, np.linalg.LinAlgError):  # such as fewer training rows than neighbors
             return {}
         return found
 
-    def scores_when_refitted(self, est: Any, X: np.ndarray) -> dict[str, Score]:
-        """The same for a supervised method, which is fitted again in each fold without the held-out rows.
+    def refitted(self, est: Any, X: Any, y: np.ndarray | None = None) -> list[tuple[Any, np.ndarray]]:
+        """Return, for each fold, the method fitted without the held-out rows, and its coordinates of the tested rows.
+
+        ``X`` (n, d) is an array or an Arrow table. ``y`` are the labels of the tested rows, for a supervised method.
+        """
+        from sklearn.base import clone
+
+        C, found = _rows(X, self.rows), []
+        for train, _ in self._folds(np.ones(len(self.y), dtype=bool)):
+            model = clone(est).fit(_rows(C, train), None if y is None else y[train])
+            found.append((model, _in_unit_range(np.asarray(to_numpy(model.transform(C)), dtype=np.float64))))
+        return found
+
+    def scores_when_refitted(self, est: Any, X: Any) -> dict[str, Score]:
+        """Return the scores of a method that is fitted again in each fold without the held-out rows, and places them.
 
         If the method classifies by itself and all of its dimensions are kept, its own classifier is the linear model.
         """
         from sklearn.base import clone
 
-        assert self.n_classes is not None
-        if not len(self.fold):
-            return {}
-        est, C, traits = clone(est), np.asarray(X[self.rows]), traits_of(est)
-        own = False
-        if traits.width_parameter is not None and traits.study.max_components is not None:
+        est, traits = clone(est), traits_of(est)
+        own, labels = False, self.y if traits.learns_labels_in_study else None
+        if labels is not None and traits.width_parameter is not None and traits.study.max_components is not None:
             most = traits.study.max_components(X.shape[1], len(np.unique(self.y)))  # as these classes allow
             width = getattr(est, traits.width_parameter)
             if width is None or width >= most:
                 est.set_params(**{traits.width_parameter: most})
                 own = hasattr(est, "predict_proba")
-        near, linear = (np.zeros((len(C), self.n_classes)) for _ in range(2))
-        for train, test in self._folds(np.ones(len(C), dtype=bool)):
-            model = clone(est).fit(C[train], self.y[train])
-            Z = np.asarray(to_numpy(model.transform(C)), dtype=np.float64)
-            near[test] = _votes(Z, self.y, self.n_classes, train, test)
-            if own:
-                seen = np.asarray(model.classes_).astype(np.int64)
-                linear[np.ix_(test, seen)] = to_numpy(model.predict_proba(C[test]))
-            else:
-                linear[test] = held_out_probabilities(Z, self.y, self.n_classes, [(train, test)])[test]
+        fits = self.refitted(est, X, labels)
         how = ", with the method fitted without the held-out rows"
-        everything = np.ones(len(C), dtype=bool)
-        return self._scores(OF_CLASSES[0], near, everything, NEAREST, how) | self._scores(
-            OF_CLASSES[1], linear, everything, OWN if own else LOGISTIC, how
-        )
+        found = self.scores_of_folds([Z for _, Z in fits], self.names[0] if own else None, how=how)
+        if own and fits:
+            P, C = np.zeros((len(self.y), self.n_classes or 0)), _rows(X, self.rows)
+            everything = np.ones(len(self.y), dtype=bool)
+            for (model, _), (_, test) in zip(fits, self._folds(everything), strict=True):
+                seen = np.asarray(model.classes_).astype(np.int64)
+                P[np.ix_(test, seen)] = to_numpy(model.predict_proba(_rows(C, test)))
+            found |= self._scores(LINEAR_ACCURACY, P, everything, OWN, how)
+        return {name: replace(score, held_out=True) for name, score in found.items()}
+
+    @property
+    def n_folds(self) -> int:
+        """The number of folds; 0 if there are too few rows."""
+        return int(self.fold.max(initial=-1)) + 1
 
     def _folds(self, present: np.ndarray) -> list[Fold]:
         return [
             (np.flatnonzero((self.fold != f) & present), np.flatnonzero((self.fold == f) & present))
-            for f in range(int(self.fold.max()) + 1)
+            for f in range(self.n_folds)
         ]
 
     def _scores(self, name: str, P: np.ndarray, tested: np.ndarray, by: str, how: str = "") -> dict[str, Score]:
         """Accuracy, balanced accuracy and AUC from class probabilities, (m, C); R² from predicted numbers, (m,)."""
         if self.n_classes is None:
-            about = f"R² on held-out rows by {by}: 1 is perfect, 0 is the mean of the labels{self.remark}."
+            about = f"R² on held-out rows by {by}: 1 is perfect, 0 is the mean of the labels{how}{self.remark}."
             mean = float(self.y[tested].mean())
 
             def r2(f: np.ndarray) -> float:
@@ -168,7 +181,7 @@ class PredictionTest:
             return {name: r2_of_folds([r2((self.fold == f) & tested) for f in range(FOLDS)], about)}
         right = P.argmax(axis=1) == self.y
         how += self.remark
-        folds = [self.fold[tested] == f for f in range(int(self.fold.max()) + 1)]
+        folds = [self.fold[tested] == f for f in range(self.n_folds)]
         y, P, good = self.y[tested], P[tested], right[tested]
         about = f"Fraction of held-out rows classified correctly by {by}{how}."
         balanced, auc = COMPANIONS[name]
@@ -188,6 +201,26 @@ class PredictionTest:
                 f"against the others, mean over classes{how}.",
             ),
         }  # fmt: skip
+
+
+def steps_of_model(name: str, *, standardized: bool = False) -> list[Any]:
+    """Return the steps of a scikit-learn pipeline that end in one of the models, as it is tested here.
+
+    ``standardized``: the columns are standardized already, or levels of categories. "its own classifier" has no steps.
+    """
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    if name == OWN:
+        return []
+    scaler = [] if standardized else [StandardScaler()]
+    return {
+        NEAREST: [KNeighborsClassifier(NEIGHBORS)],
+        MEAN_OF_NEAREST: [KNeighborsRegressor(NEIGHBORS)],
+        LOGISTIC: [*scaler, LogisticRegression(C=1 / PENALTY, max_iter=1000)],
+        RIDGE: [*scaler, Ridge(PENALTY)],
+    }[name]
 
 
 def r2_of_folds(by_fold: Sequence[float], about: str) -> Score:
@@ -225,6 +258,17 @@ def _auc(y: np.ndarray, P: np.ndarray) -> float:
     sums = ((y[:, None] == some) * ranks).sum(axis=0)
     inside = counts[some]
     return float(((sums - inside * (inside + 1) / 2) / (inside * (len(y) - inside))).mean())
+
+
+def _rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array or an Arrow table."""
+    return X[rows] if isinstance(X, np.ndarray) else X.take(rows)
+
+
+def _in_unit_range(Z: np.ndarray) -> np.ndarray:
+    """Coordinates of at most 1 in size, whose squares cannot overflow. Nearest neighbors stay the same."""
+    top = float(np.abs(np.where(np.isfinite(Z), Z, 0.0)).max(initial=0.0))
+    return Z / top if top > 0 else Z
 
 
 def _nearest(C: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -280,23 +324,23 @@ PENALTY = 1.0
 _INTERCEPT_PENALTY = 1e-8  # the intercepts of all classes may be shifted together
 
 
-def _designs(Z: np.ndarray, folds: list[Fold], standardized: bool = False) -> list[np.ndarray]:
+def _designs(Zs: list[np.ndarray], folds: list[Fold], standardized: bool = False) -> list[np.ndarray]:
     """The rows of each fold, standardized by its training rows, (n, p).
 
     More columns than rows are standardized once, and rotated to as many columns as rows: a rotation changes neither the
     penalty nor the predictions.
     """
-    if Z.shape[1] <= len(Z):
-        return [Z if standardized else _scaled(Z, train) for train, _ in folds]
-    U, s, _ = np.linalg.svd(Z if standardized else _scaled(Z, np.arange(len(Z))), full_matrices=False)
+    if Zs[0].shape[1] <= len(Zs[0]):
+        return [Z if standardized else _scaled(Z, train) for Z, (train, _) in zip(Zs, folds, strict=True)]
+    U, s, _ = np.linalg.svd(Zs[0] if standardized else _scaled(Zs[0], np.arange(len(Zs[0]))), full_matrices=False)
     return [U * s] * len(folds)
 
 
 def held_out_probabilities(
-    Z: np.ndarray, y: np.ndarray, n_classes: int, folds: list[Fold], standardized: bool = False
+    Zs: list[np.ndarray], y: np.ndarray, n_classes: int, folds: list[Fold], standardized: bool = False
 ) -> np.ndarray:
-    """Return the class probabilities of the held-out rows of every fold, (n, C), by logistic regression on Z."""
-    designs = _designs(Z, folds, standardized)
+    """Return the class probabilities of the held-out rows, (n, C), by logistic regression on the rows of each fold."""
+    designs = _designs(Zs, folds, standardized)
     if (designs[0].shape[1] + 1) * n_classes <= NEWTON_UP_TO:
         return _by_newton(designs, y, n_classes, folds)
     return _by_scikit_learn(designs, y, n_classes, folds)
@@ -374,10 +418,12 @@ def _by_scikit_learn(designs: list[np.ndarray], y: np.ndarray, C: int, folds: li
     return found
 
 
-def held_out_predictions(Z: np.ndarray, y: np.ndarray, folds: list[Fold], standardized: bool = False) -> np.ndarray:
-    """Return the predictions for the held-out rows of every fold, (n,), by ridge regression on Z."""
-    found = np.empty(len(Z))
-    for A, (train, test) in zip(_designs(Z, folds, standardized), folds, strict=True):
+def held_out_predictions(
+    Zs: list[np.ndarray], y: np.ndarray, folds: list[Fold], standardized: bool = False
+) -> np.ndarray:
+    """Return the predictions for the held-out rows, (n,), by ridge regression on the rows of each fold."""
+    found = np.empty(len(y))
+    for A, (train, test) in zip(_designs(Zs, folds, standardized), folds, strict=True):
         mean = y[train].mean()
         G = A[train].T @ A[train]
         G[np.diag_indices_from(G)] += PENALTY

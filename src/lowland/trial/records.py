@@ -23,6 +23,7 @@ class Score:
     correct_bits: str = ""  # which of them were classified correctly, as bits in hexadecimal
     by_fold: tuple[float, ...] = ()  # an R² of each fold
     labels_seen: bool = False  # whether the method was fitted to the labels used here: the value is too optimistic
+    held_out: bool = False  # whether a model that was fitted without the held-out rows placed them
 
     def _repr_html_(self) -> str:
         rows: list[tuple[object, ...]] = [("value", self.value), ("better", self.better)]

@@ -14,19 +14,22 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import OriginalSpace
 from lowland.quality.evaluation import evaluate_in_detail
+from lowland.quality.kept_neighbors import neighbors_that_stay
 from lowland.run.local import LocalRun
 from lowland.run.processes import error_text
 from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 15  # of the measures and their texts: a change makes cached trials stale
+VERSION = 17  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST, CORRELATION, FIDELITY = "area under R_NX", "trustworthiness", "Pearson correlation", "fidelity"
+STABILITY = "stability"
 PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
+LEAST_TO_COMPARE = 20  # rows in a map and in one made again
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,11 @@ class EmbeddingScorer:
             labels = np.where(y < 0, None, y)  # type: ignore[call-overload]
         return cls(OriginalSpace.of(X, labels=labels, random_state=seed), graph.nearest(k), k, labels, test, seed)
 
-    def measure(self, Z: np.ndarray, labels_seen: bool) -> Measured:
-        """Measure an embedding, (n, k); ``labels_seen``: whether its method was fitted to the labels."""
+    def measure(self, Z: np.ndarray, labels_seen: bool, is_tested: bool = False) -> Measured:
+        """Measure an embedding, (n, k); ``labels_seen``: whether its method was fitted to the labels.
+
+        ``is_tested``: whether its predictions were tested already, with the method fitted without the held-out rows.
+        """
         try:
             # the matrix products are small: BLAS threads would cost more than they save
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
@@ -76,7 +82,7 @@ class EmbeddingScorer:
                     for name in (name for name in OF_LABELS if name in scores):
                         about = f"{scores[name].about} {seen}"
                         scores[name] = replace(scores[name], about=about, labels_seen=True)
-                elif self.test is not None:
+                elif self.test is not None and not is_tested:
                     scores = self.test.scores(Z) | scores
             return Measured(scores, per_row, curves, tuple(dict.fromkeys(marked_text(each.message) for each in caught)))
         except Stopped:
@@ -127,6 +133,16 @@ def fidelity(area: Score, correlation: Score) -> Score:
     ends = [(s.value, s.value) if s.low is None or s.high is None else (s.low, s.high) for s in (area, correlation)]
     low, high = (sum(each) / 2 for each in zip(*ends, strict=True))
     return replace(mean, low=low, high=high)
+
+
+def stability(Z: np.ndarray, again: np.ndarray, seed: int) -> Score | None:
+    """Return how much of a map stays when it is made again from a subsample; None if too few rows are in both."""
+    both = np.isfinite(Z).all(axis=1) & np.isfinite(again).all(axis=1)
+    if both.sum() < LEAST_TO_COMPARE:
+        return None
+    stay = neighbors_that_stay(np.asarray(Z[both], np.float64), again[both], np.random.default_rng(seed))
+    about = "Fraction of neighbors in the map that stay when it is made again from a subsample with another seed."
+    return Score(float(stay.mean()), "higher", about)
 
 
 def neighbors_for(n: int) -> int:

@@ -786,7 +786,7 @@ def test_selected_rows_are_listed(page):
 
 def test_a_selection_is_compared_with_all_other_rows(page):
     """The page computes the effect sizes of the explorer."""
-    from lowland.explorer.analysis import effect_of_levels, effect_of_numbers, sort_effects
+    from lowland.evidence.contrasts import effect_of_levels, effect_of_numbers, sort_effects
 
     result = results.with_ids()
     page = page(result)

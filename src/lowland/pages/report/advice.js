@@ -9,7 +9,7 @@ const purposeOf = (advice) => PURPOSES[advice.purpose] ?? advice.purpose;
 // The advised trial, as a link to its panel where it has one, and the number of dimensions.
 function advisedOf(advice) {
   const trial = trialOf(advice),
-    what = trial?.name ?? advice.method ?? advice.trial,
+    what = trial?.name ?? advice.method ?? advice.trial ?? (advice.model && "All columns"),
     within = what && advice.n_components !== null ? ` in ${some(advice.n_components, "dimension")}` : "";
   return [trial?.Z ? el("a", { href: `#panel-${trial.index}` }, what) : (what ?? "No recommendation"), within];
 }
