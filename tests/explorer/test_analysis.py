@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from lowland.evidence.contrasts import effect_of_levels, effect_of_numbers
 from lowland.explorer import analysis as nearness
 from lowland.explorer.analysis import (
     clusters_of,
     distances_from,
-    effect_of_levels,
-    effect_of_numbers,
     nearest,
 )
 

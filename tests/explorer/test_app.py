@@ -1,6 +1,5 @@
 """The server as a whole: start, stop, kill, restart, ports, a full disk."""
 
-import asyncio
 import json
 import signal
 import socket
@@ -13,8 +12,7 @@ from click.testing import CliRunner
 from lowland.cli.main import cli
 from lowland.errors import FileProblem
 from lowland.explorer.app import listening_socket
-from lowland.explorer.queue import Limits
-from lowland.explorer.session import Session
+from lowland.explorer.workspace import Store
 
 
 def command(*arguments):
@@ -49,23 +47,16 @@ def test_a_killed_server_loses_nothing(start):
     assert [path.name for path in left.parent.iterdir()] == ["mine.txt"]
 
 
-def test_a_map_whose_quality_was_being_measured_says_so_after_a_restart(tmp_path):
-    def session():
-        return Session(tmp_path, tmp_path / "w", Limits())
-
-    async def killed():
-        first = session()
-        first.store.put("map", {"id": "a", "status": "done", "measured": False, "stage": "measuring", "warnings": []})
-        first.store.close()
-        first._lock.close()
-        second = session()
-        found = second.store.get("map", "a")
-        await second.close()
-        return found
-
-    found = asyncio.run(killed())
-    assert (found["status"], found["measured"], found["stage"]) == ("done", True, None)
-    assert "quality was not measured" in found["warnings"][0]
+def test_a_map_is_measured_after_a_restart_if_it_was_not_before(start):
+    first = start()
+    table = first.open("small.csv")
+    wanted = first.measured(first.compute(table["id"])["id"])
+    first.stop()
+    store = Store(first.workspace / "explorer.sqlite")
+    store.put("map", {**store.get("map", wanted["id"]), "measured": False, "scores": {}, "stage": "measuring"})
+    store.close()
+    found = start().measured(wanted["id"])
+    assert (found["scores"], found["stage"]) == (wanted["scores"], None)
 
 
 def test_a_file_is_opened_at_once_and_a_signal_stops_the_server_and_its_workers(start, folder, listen):

@@ -1,3 +1,4 @@
+import gzip
 import io
 import os
 import struct
@@ -7,8 +8,11 @@ import zlib
 import numpy as np
 import pytest
 
-from lowland.errors import FileProblem
+from lowland.data.write import write_columns
+from lowland.errors import DataError, FileProblem
+from lowland.explorer import folder as folders
 from lowland.explorer.folder import Folder, check_archive, safe_name
+from lowland.explorer.tables import read_table
 from lowland.explorer.workspace import RequestError
 
 
@@ -177,3 +181,36 @@ def test_an_h5ad_file_cannot_read_other_files(tmp_path):
     (tmp_path / "junk.h5ad").write_bytes(b"junk")
     with pytest.raises(FileProblem, match="not a valid"):
         check_archive(tmp_path / "junk.h5ad", 10**9)
+
+
+def read(path, **limits):
+    place = path.with_suffix("")
+    message = {"path": str(path), "folder": str(place), "rows_folder": str(place / "rows"), "table_bytes": 10**9}
+    return read_table({**message, "most_rows": 10**6, "most_columns": 10**4, **limits}, lambda event: None)
+
+
+def test_a_compressed_text_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "LARGE", 2**20)
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
+        file.write(b"a,b\n" + b"0,0\n" * 2_000_000)
+    with pytest.raises(FileProblem, match="unpacks to"):
+        read(tmp_path / "bomb.csv.gz")
+    with gzip.open(tmp_path / "good.csv.gz", "wb") as file:
+        file.write(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i % 7) for i in range(50)))
+    assert read(tmp_path / "good.csv.gz")["rows"] == 50
+
+
+def test_a_parquet_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "LARGE", 2**20)
+    write_columns({name: np.zeros(400_000) for name in "abcd"}, tmp_path / "bomb.parquet")
+    with pytest.raises(DataError, match="after unpacking"):
+        read(tmp_path / "bomb.parquet")
+
+
+def test_rows_and_columns_are_limited(tmp_path):
+    write_columns({name: np.arange(40.0) for name in "abcd"}, tmp_path / "table.parquet")
+    with pytest.raises(DataError, match="more than 39 rows"):
+        read(tmp_path / "table.parquet", most_rows=39)
+    with pytest.raises(DataError, match="at most 3"):
+        read(tmp_path / "table.parquet", most_columns=3)
+    assert read(tmp_path / "table.parquet", most_rows=40, most_columns=4)["rows"] == 40

@@ -108,3 +108,13 @@ def test_a_process_that_cannot_be_started_is_told(tmp_path, monkeypatch):
     found = asyncio.run(outcome())
     assert found.status == "broken"
     assert "Cannot allocate memory. Free some memory" in found.error
+
+
+def test_a_quiet_server_says_that_it_is_alive(monkeypatch):
+    monkeypatch.setattr(queue, "KEEP_ALIVE", 0.01)
+
+    async def heard():
+        stream = queue.Events().stream({})
+        return [await anext(stream), await anext(stream)]
+
+    assert b"event: alive" in asyncio.run(heard())[1]

@@ -122,9 +122,9 @@ class Person:
     def open_tab(self, address):
         """Open an address in another tab, close it, and come back."""
         tab = self.browser.call("Target.createTarget", url=address)["targetId"]
+        self.browser.call("Page.bringToFront")  # a page behind another one draws nothing and hears nothing
         self.until("!document.querySelector('.lost').checkVisibility()")
         self.browser.call("Target.closeTarget", targetId=tab)
-        self.browser.call("Page.bringToFront")  # a page behind another one draws nothing
 
     def leave(self):
         """Close the page; what it wrote to the console is known."""

@@ -1,5 +1,7 @@
 """The explorer in headless Chromium, against the real server and its workers: tables are opened and looked at."""
 
+import numpy as np
+
 from .explorer_page import IMAGE, SCRIPT
 
 
@@ -229,3 +231,24 @@ def test_an_example_and_the_usual_maps_are_one_click_away(person):
     person.until("document.querySelectorAll('.map-line').length === 5")
     person.click("#pane-maps button", "Cancel all")
     person.until("!document.querySelector('.map-line[data-status=running], .map-line[data-status=queued]')")
+
+
+def test_rows_become_images_on_request(person, folder):
+    rng = np.random.default_rng(0)
+    np.save(folder / "squares.npy", rng.random((40, 16)) * 100)
+    person.show("squares.npy")
+    person.click(".images button", "These are images, 4 × 4")
+    person.sees(".images", "Each row is an image of 4 × 4 pixels")
+    person.drawn_maps(1)
+    person.select()
+    person.until("document.querySelector('.mean-image img')?.naturalWidth === 4")
+    person.hover()
+    person.until("document.querySelector('.lv-tip img')?.naturalWidth === 4")
+    requests = len([each for each in person.browser.requests if "/image/" in each])
+    person.run("document.querySelector('.lv-plot').focus()")
+    for _ in range(4):
+        person.press("+", "Equal", "+")
+    person.waits(
+        lambda: (person.settle(), len([each for each in person.browser.requests if "/image/" in each]))[1],
+        lambda found: found > requests + 3,
+    )

@@ -139,3 +139,23 @@ def test_a_panel_is_hidden_and_a_map_computed_with_changed_parameters(iris):
     iris.click("[role=menuitem]", "Remove")
     iris.click("dialog button.main", "Remove")
     iris.drawn_maps(2)
+
+
+def test_outdated_maps_are_updated_in_their_places(iris):
+    iris.compute("ClassicalMDS")
+    iris.drawn_maps(2)
+    before = [iris.drawn(0), iris.drawn(1)]
+    iris.tab("data")
+    iris.click("[aria-label='Role of measure 2: feature']")
+    iris.click(".menu button", "Ignored")
+    iris.sees(".outdated-bar", "2 maps are outdated")
+    assert iris.run("document.querySelectorAll('.map-line.outdated[data-status=done]').length") == 2
+    iris.click(".lv-panel button.lv-badge", "Update")  # of the first map
+    iris.sees(".outdated-bar", "1 map is outdated")
+    iris.click(".outdated-bar button", "Update all")
+    iris.until("!document.querySelector('.outdated-bar').checkVisibility() && !document.querySelector('.lv-badge')")
+    iris.drawn_maps(2)
+    assert not {iris.drawn(0), iris.drawn(1)} & {*before}
+    iris.reload()
+    iris.drawn_maps(2)
+    assert not iris.run("document.querySelector('.lv-badge')")

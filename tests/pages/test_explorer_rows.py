@@ -145,3 +145,44 @@ def test_hovering_shows_id_date_and_text_and_they_are_compared_as_such(person):
     dates = next(text for text in shown if text.startswith("joined"))
     assert re.search(r"20\d\d-\d\d-\d\d against 20\d\d-", dates), dates  # days, not their numbers
     assert not any(text.startswith(("remark", "person")) for text in shown)  # texts that never repeat say nothing
+
+
+def test_a_search_selects_all_rows_that_it_found(person):
+    person.show("large.npy")
+    person.type(".search input", "1")
+    person.click(".results button", "Select all")
+    total = int(person.text(".results .note").split()[0].replace(",", ""))
+    assert total > 1_000
+    person.sees("#pane-selection h2", f"{total:,} rows selected")
+    person.run("document.querySelector('.bar .handle').focus()")  # not a map
+    person.escape()
+    person.sees("#pane-selection h2", "No rows selected")
+
+
+def test_suggestions_and_counts_follow_the_table_and_the_filter(person):
+    options = "[...document.querySelectorAll(`#${document.querySelector('.filter-box input').list?.id} option`)]"
+    for name, column, level in (("hostile.csv", "class", "onerror"), ("iris.parquet", "species", "versicolor")):
+        person.show(name)
+        person.click(".tools button", "Filter")
+        person.click(".condition .picker")
+        person.click(".option", column)
+        person.until(f"document.querySelector('.filter-box') && {options}.some((e) => e.value.includes('{level}'))")
+        if name != "iris.parquet":
+            person.escape()
+    person.type(".filter-box input", "versicolor")
+    person.sees(".chips", "50 of 150 rows")
+    counts = "[...document.querySelectorAll('.lv-count')].map((e) => e.textContent).join()"
+    person.until(f"{counts} === '0,50,0'")
+
+
+def test_a_morphed_panel_says_where_its_points_are(iris):
+    iris.compute("ClassicalMDS")
+    iris.drawn_maps(2)
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    iris.until("document.querySelector('[aria-label=\\'Morph to another map\\'] option:nth-child(2)')")
+    iris.run(
+        "(() => { const e = document.querySelector('[aria-label=\\'Morph to another map\\']');"
+        "e.value = e.options[1].value; e.dispatchEvent(new Event('change', { bubbles: true })); })()"
+    )
+    iris.sees(".lv-panel h3", "PCA → ClassicalMDS")

@@ -167,7 +167,7 @@ def test_the_keyboard_is_enough(person):
     person.key("Enter")
     person.until("document.documentElement.dataset.ready")
     person.drawn_maps(1)
-    person.press("n", "KeyN")
+    person.press("m", "KeyM")
     person.walk_to("#pane-methods input[type=search]")
     person.write("Isomap")
     person.walk_to(".method", "Isomap")
@@ -264,3 +264,66 @@ def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor
     assert person.api("/tables")  # it goes on
     second.stop()
     person.sees(".lost", "The server does not answer. It may have been stopped: start lowland explore again.")
+
+
+def test_a_damaged_state_is_repaired(iris):
+    table = iris.run("document.documentElement.dataset.ready")
+    damaged = {"hidden": 5, "clusterings": {"a": 1}, "conditions": 3, "coloring": 7, "view": 4, "neighbors": "x"}
+    iris.run("sessionStorage.clear()")
+    iris.api(f"/tables/{table}/state", "PUT", damaged)
+    iris.reload()
+    iris.drawn_maps(1)
+    assert iris.colored() > 0
+
+
+def test_seven_tabs_do_not_block_each_other(iris, server):
+    tabs = [iris.browser.call("Target.createTarget", url=server.page)["targetId"] for _ in range(7)]
+    for tab in tabs:
+        iris.browser.call("Target.activateTarget", targetId=tab)
+    try:
+        assert len(iris.api("/tables")) == 1
+        iris.browser.call("Page.bringToFront")
+        iris.compute("ClassicalMDS")
+        iris.drawn_maps(2)
+    finally:
+        for tab in tabs:
+            iris.browser.call("Target.closeTarget", targetId=tab)
+
+
+def test_in_a_small_window_panes_lie_over_the_maps(iris):
+    wide = "document.querySelector('.lv-panel').getBoundingClientRect()"
+    closed = "!document.querySelector('.side.{}').checkVisibility()"
+    try:
+        for width, height, least in ((1000, 800, 700), (720, 450, 600)):  # the second: 200% of 1,440 × 900 pixels
+            iris.browser.size(width, height)
+            iris.reload()
+            iris.drawn_maps(1)
+            assert iris.run(f"{closed.format('left')} && {closed.format('right')}")
+            assert iris.run(f"{wide}.width") > least
+            assert iris.run("document.querySelector('.lv-plot').getBoundingClientRect().height") > 150
+            assert iris.run("document.querySelector('.strip').getBoundingClientRect().height") < 70  # one line
+            iris.click(".handle.left")
+            iris.sees(".side.left", "Data")
+            iris.run("document.querySelector('.view-room').dispatchEvent(new Event('pointerdown', { bubbles: true }))")
+            assert iris.run(closed.format("left"))
+            iris.select()
+            iris.sees(".side.right", "rows selected")
+            iris.run("document.querySelector('[aria-label=\"Clear the selection\"]').click()")
+    finally:
+        iris.browser.size(1600, 1000)
+
+
+def test_the_heading_of_a_long_legend_is_in_sight(person):
+    person.show("classes.parquet")
+    person.color_by("class")
+    person.sees(".lv-legend h4", "class")
+    try:
+        for width in (1000, 1440):
+            person.browser.size(width, 900)
+            person.settle()
+            inside = "(e, of) => e.top >= of.top - 1 && e.bottom <= of.bottom + 1"
+            box = "document.querySelector('.lv-legend{}').getBoundingClientRect()"
+            for part in (" h4", " input"):
+                assert person.run(f"({inside})({box.format(part)}, {box.format('')})")
+    finally:
+        person.browser.size(1600, 1000)

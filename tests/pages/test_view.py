@@ -294,7 +294,7 @@ def test_a_morph_ends_at_the_other_map(page, wish, browser):
     still(page)
     assert places(page, 0) != before
     assert painted(page, 0) == target
-    assert page.run("view.panels[0].title.textContent") == "t-SNE"
+    assert page.run("view.panels[0].title.textContent") == "PCA → t-SNE"
 
 
 def test_new_coordinates_move_the_points_there(page):

@@ -177,3 +177,13 @@ def test_a_clock_stops_the_work_at_its_limit_or_when_the_callback_says_so():
     assert [clock("event") for _ in range(4)] == [True, True, False, False]  # once stopped, it stays so
     assert clock.stop_requested
     assert not clock.past_limit
+
+
+def test_a_crash_quotes_only_its_own_task(folder, tmp_path):
+    process = WorkerProcess(tmp_path / "worker.log")
+    assert process.run(Task({"task": "some_work:fail"}, "The first")).status == "failed"
+    found = process.run(Task({"task": "some_work:crash"}, "The second"))
+    process.close()
+    assert found.status == "broken"
+    assert "the second" in found.error
+    assert "rows are wrong" not in found.error

@@ -38,16 +38,16 @@ def write_archive(here: Session, t: str, target: Path) -> None:
     """Write the cells, roles, finished maps, selections and the page's state of a table."""
     table, stored = here.table(t, ready=True), here.stored(t)
     maps = [record for record in here.store.all("map", table=t) if record["status"] == "done"]
-    state = here.store.get("state", t)
+    states = here.store.all("state", table=t)
     head = {
         "format": FORMAT,
         "table": {
             "name": table["name"], "rows": table["rows"], "scale": table["scale"], "image_shape": table["image_shape"],
             "roles": {column["name"]: column["role"] for column in table["columns"]},
         },
-        "maps": [{key: m[key] for key in SavedMap.model_fields if key in m} for m in maps],
+        "maps": [{key: m[key] for key in SavedMap.model_fields if key in m} for m in map(here.public, maps)],
         "selections": [{k: s[k] for k in ("name", "count", "mask")} for s in here.store.all("selection", table=t)],
-        "state": None if state is None else state["state"],
+        "state": states[-1]["state"] if states else None,
     }  # fmt: skip
     cells = target.with_name(f"{target.stem}-cells.parquet")
     try:
@@ -106,6 +106,7 @@ class SavedMap(BaseModel):
     basis: str | None
     measured: bool
     has_transform: bool
+    outdated: bool = False
 
 
 class SavedTable(BaseModel):
@@ -189,7 +190,9 @@ def restore(here: Session, unpacked: Unpacked, folder: Path) -> dict[str, Any]:
             **each.model_dump(mode="json"), "id": unpacked.ids[each.id], "measured": True,
         }  # fmt: skip
         kept["has_transform"] &= (here.workspace.map(kept["id"]) / "model.lowland").exists()
-        here.store.put("map", {**kept, "table": t, "created": time.time(), "private": {"version": 0, "inputs": {}}})
+        roles: dict[str, Any] = {"roles": {}} if kept.pop("outdated") else {}  # it differs from what the table has
+        private = {"version": -1, "inputs": {}, **roles}
+        here.store.put("map", {**kept, "table": t, "created": time.time(), "private": private})
     for selection in head.selections:
         count = int(decoded_mask(selection.mask, unpacked.rows).sum())
         kept = {"id": new_id(), "table": t, "created": time.time(), **selection.model_dump(), "count": count}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import itertools
 import os
 import re
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from lowland.run.memory import show_bytes
 MOST_ENTRIES = 2_000  # of a folder that are listed
 MOST_RATIO = 200  # unpacked over packed size, for an archive of more than SMALL bytes
 SMALL = 64 * 2**20
+LARGE = 2**30  # bytes up to which a compressed table is read, however small its file is
 ARCHIVES = (".npz", ".xlsx", ".ods")
 CHUNK = 2**20
 
@@ -134,7 +138,7 @@ def safe_name(name: str) -> str:
 
 
 def check_archive(path: Path, most_bytes: int) -> None:
-    """Refuse a .npz, .xlsx or .ods file that unpacks to far more than it contains, before a library unpacks it.
+    """Refuse a .npz, .xlsx, .ods or .gz file that unpacks to far more than it contains, before a library unpacks it.
 
     A .h5ad file may not name other files, which the library would read for it, wherever they are.
     """
@@ -143,6 +147,8 @@ def check_archive(path: Path, most_bytes: int) -> None:
             f"{path.name!r} takes values from another file, {others[0]!r}. The explorer reads one file only. Write all "
             "values into it."
         )
+    if suffix_of(path).endswith(".gz"):
+        _check_gzip(path, most_unpacked(path, most_bytes))
     if suffix_of(path) not in ARCHIVES:
         return
     try:
@@ -166,11 +172,29 @@ def check_archive(path: Path, most_bytes: int) -> None:
         ) from error
 
 
+def _check_gzip(path: Path, most: int) -> None:
+    size = 0
+    with contextlib.suppress(EOFError, OSError, zlib.error), gzip.open(path) as file:  # the reader says what is damaged
+        while size <= most and (piece := file.read(CHUNK)):
+            size += len(piece)
+    if size > most:
+        raise _bomb(path, size)
+
+
+def most_unpacked(path: Path, most_bytes: int) -> int:
+    """Return how many bytes a table may take when it is read: far more than its file only up to a gigabyte."""
+    files = [path] if path.is_file() else path.rglob("*")
+    return min(most_bytes, max(LARGE, MOST_RATIO * sum(each.stat().st_size for each in files if each.is_file())))
+
+
 def check_size(path: Path, unpacked: int, most_bytes: int) -> None:
     """Refuse an archive that is too large, or that is far larger unpacked than packed."""
-    packed = path.stat().st_size
-    if unpacked > most_bytes or (unpacked > SMALL and unpacked > MOST_RATIO * packed):
-        raise FileProblem(
-            f"{path.name!r} has {show_bytes(packed)} and unpacks to {show_bytes(unpacked)} or more. Such an archive is "
-            "refused, because it could fill the memory. If the table is real, save it as .parquet."
-        )
+    if unpacked > most_bytes or (unpacked > SMALL and unpacked > MOST_RATIO * path.stat().st_size):
+        raise _bomb(path, unpacked)
+
+
+def _bomb(path: Path, unpacked: int) -> FileProblem:
+    return FileProblem(
+        f"{path.name!r} has {show_bytes(path.stat().st_size)} and unpacks to {show_bytes(unpacked)} or more. Such a "
+        "file is refused, because it could fill the memory. If the table is real, unpack it first."
+    )

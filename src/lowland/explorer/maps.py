@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 import warnings
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +19,7 @@ from lowland.data.stored_table import StoredTable
 from lowland.data.write import atomic_write
 from lowland.errors import LowlandError, unmarked
 from lowland.explorer.tables import PreparedRows
-from lowland.explorer.workspace import FILES_OF_A_MAP, open_array, write_array, write_floats, write_json
+from lowland.explorer.workspace import FILES_OF_A_MAP, open_array, read_floats, write_array, write_floats, write_json
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.statistics.sampling import evenly_spread
@@ -39,6 +40,7 @@ from lowland.trial.scores import VERSION, EmbeddingScorer, neighbors_for
 EVERY = 0.1  # seconds between two reports, and between two snapshots
 SEED = 0
 SHORT, NICE = 2.0, 5  # seconds after which a fit gives way to the server, and how far
+MEASURE_NICE = 15  # how far the measuring of quality gives way to the next maps
 LEAST_NEIGHBORS = 15  # of a stored graph: most methods need no more
 SAMPLE = 20_000  # rows up to which all are measured
 MOST_COMPONENTS = 50  # of a scree
@@ -122,9 +124,10 @@ def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
 
 
 def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
-    """Fit one method to the prepared rows of a table."""
+    """Fit one method to the prepared rows of a table; its quality is measured later, if it is not known."""
     folder = Path(message["map"])
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # of a map that this one replaces
+    folder.mkdir(parents=True)
     task = MapTask.open(message)
     planned, key = task.planned, _cache_key(task)
     restored = None if key is None else _restore_map(key, folder, send)
@@ -149,16 +152,24 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     done = {
         "components": Z.shape[1], "n": len(Z), "seconds": seconds, "memory": memory.bytes,
         "warnings": [*planned.notes, *texts, *notes], "fitted": to_plain(planned.parameters),
-        "fitted_rows": planned.fitted_rows,
+        "fitted_rows": planned.fitted_rows, "learns_labels": task.traits.learns_labels_in_study,
     }  # fmt: skip
     send({"event": "done", **done})
     has_transform = _save_model(est, task, folder)
     send({"event": "model", "has_transform": has_transform})
-    send({"event": "progress", "stage": "measuring the quality", "fraction": None})
-    measured = _measure(est, task, shared, Z, folder)
+    return {"computed": {"done": done, "has_transform": has_transform}}
+
+
+def measure_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
+    """Measure the quality of a map that was computed, and keep it in the cache."""
+    _give_way(MEASURE_NICE)
+    folder, task = Path(message["map"]), MapTask.open(message)
+    Z = read_floats(folder / "coordinates.f32").reshape(-1, task.size.n).T.astype(np.float64)
+    measured = _measure(_fitted_model(folder), task, task.shared(), Z, folder)
+    key = _cache_key(task) if message.get("computed") else None
     files = [path for path in sorted(folder.iterdir()) if FILES_OF_A_MAP.fullmatch(path.name)]
     if key is not None and sum(path.stat().st_size for path in files) <= MOST_BYTES:
-        record = {"done": done, "has_transform": has_transform, "measured": measured}
+        record = {**message["computed"], "measured": measured}
         TrialCache().put(key, record, {path.name: np.fromfile(path, dtype=np.uint8) for path in files})
     return {"measured": measured}
 
@@ -178,6 +189,23 @@ def _save_model(est: Any, task: MapTask, folder: Path) -> bool:
     return hasattr(est, "transform") and task.planned.fitted_rows is None
 
 
+def _fitted_model(folder: Path) -> Any:
+    """The fitted method of a map; None if it could not be saved."""
+    from lowland.methods.model_files import load
+
+    try:
+        model = load(folder / "model.lowland")
+    except Exception:  # the measures of the coordinates need no model
+        return None
+    return model[-1] if type(model).__name__ == "Pipeline" else model
+
+
+def _give_way(nice: int) -> None:
+    """Let the processes that the person waits for come first."""
+    with contextlib.suppress(OSError, AttributeError):  # Windows
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+
+
 class Reporter:
     """The progress callback of a fit, and the callback that stores snapshots."""
 
@@ -193,8 +221,7 @@ class Reporter:
         now = time.monotonic()
         if self.begun is not None and now - self.begun > SHORT:  # the server, which answers the browsers, comes first
             self.begun = None
-            with contextlib.suppress(OSError, AttributeError):
-                os.nice(NICE)
+            _give_way(NICE)
         if now - self.last < EVERY and event.stage == self.stage:
             return
         self.last, self.stage = now, event.stage
@@ -257,7 +284,7 @@ def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folde
                 for measure in (quality.trustworthiness, quality.continuity):
                     if measure.__name__ not in per_row:
                         per_row[measure.__name__] = np.asarray(measure(X, some, k, per_row=True, sample=None).per_row)
-            if n <= SAMPLE and not task.traits.reads_text:
+            if est is not None and n <= SAMPLE and not task.traits.reads_text:
                 of_model, more, _ = model_measures(est, shared)
                 scores |= {name: score for name, score in of_model.items() if name not in scores}
                 curves |= more

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +36,8 @@ class Limits:
     memory_bytes: int = 8 * 10**9  # of one worker process
     seconds: float = 3600.0  # of one task
     table_bytes: int = 16 * 10**9  # of a table after unpacking
+    rows: int = 1_000_000
+    columns: int = 10_000
     at_once: int = 2  # tasks of one lane that run at the same time
 
 
@@ -52,12 +54,14 @@ class Job:
     """A task of the queue; the callbacks are called in the event loop."""
 
     message: dict[str, Any]
-    lane: Literal["read", "map"]
+    lane: Literal["read", "map", "measure"]
     what: str  # in sentences: "The map", "The table"
     on_event: Callable[[dict[str, Any]], None] = lambda event: None
     on_start: Callable[[], None] = lambda: None
     outcome: asyncio.Future[TaskOutcome] | None = None
     task: Task | None = None
+    after: Job | None = None  # a canceled job that writes the same files: this one waits until it has ended
+    lock: threading.Lock = field(default_factory=threading.Lock)  # held while it runs
 
     @property
     def is_canceled(self) -> bool:
@@ -66,11 +70,19 @@ class Job:
 
 
 class Queue:
-    """Jobs and their processes. A thread of the lane of a job waits for its process."""
+    """Jobs and their processes. A thread of the lane of a job waits for its process.
+
+    The quality of maps is measured one map at a time, in a process of its own with a low priority. So the next maps
+    do not wait for it.
+    """
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
-        self._lanes = {lane: ThreadPoolExecutor(limits.at_once) for lane in ("read", "map")}
+        self._lanes = {
+            lane: ThreadPoolExecutor(many)
+            for lane, many in (("read", limits.at_once), ("map", limits.at_once), ("measure", 1))
+        }
+        self._measurer: WorkerProcess | None = None
         self._spare: list[WorkerProcess] = []
         self._lock = threading.Lock()  # of the spare processes
         self._running: set[Job] = set()
@@ -109,21 +121,28 @@ class Queue:
             what = f"{job.what[:1].lower()}{job.what[1:]}"
             self.cancel(job, TaskOutcome("broken", f"The explorer was stopped before {what} was finished."))
         await asyncio.gather(*(job.outcome for job in list(self._running) if job.outcome), return_exceptions=True)
-        for process in self._spare:
-            process.close()
+        for process in (*self._spare, self._measurer):
+            if process is not None:
+                process.close()
         for lane in self._lanes.values():
             lane.shutdown()
 
     # --- in the thread of a lane ---
 
     def _run(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
-        if task.stop is not None:
-            return task.stop
+        if job.after is not None:
+            with job.after.lock:
+                job.after = None
+        with job.lock:
+            return task.stop or self._run_now(job, task, loop)
+
+    def _run_now(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
         loop.call_soon_threadsafe(job.on_start)
+        run_once = self._measure_once if job.lane == "measure" else self._run_once
         try:
-            outcome = self._run_once(task, loop)
+            outcome = run_once(task, loop)
             if outcome.status == "broken" and not task.has_begun and task.stop is None:
-                outcome = self._run_once(task, loop)  # the spare process had died unnoticed
+                outcome = run_once(task, loop)  # the spare process had died unnoticed
         except OSError as error:
             text = f"No process can be started for {job.what[:1].lower()}{job.what[1:]}: {error.strerror}. Free some "
             return task.stop or TaskOutcome("broken", f"{text}memory and disk space, then start it again.")
@@ -139,6 +158,14 @@ class Queue:
                 self._spare += [process] * kept
             if not kept:
                 process.close()
+
+    def _measure_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+        """Run a task in the process that measures; only one thread calls this."""
+        if self._measurer is None or not self._measurer.alive:
+            if self._measurer is not None:
+                self._measurer.close()
+            self._measurer = self._take(loop)
+        return self._measurer.run(task)
 
     def _take(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
         """Return a spare process, or start one; one that compiles is left to that."""
@@ -199,7 +226,7 @@ class Events:
                 try:
                     text = await asyncio.wait_for(listener.get(), KEEP_ALIVE)
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield b"event: alive\ndata: {}\n\n"  # a page that hears nothing asks again, and says so
                     continue
                 if text is None:
                     return

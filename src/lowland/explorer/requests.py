@@ -91,9 +91,6 @@ def checked_json(text: bytes) -> Any:
     return found
 
 
-FINAL = "private, max-age=31536000, immutable"
-
-
 def media_type(kind: str) -> dict[str, Any]:
     """Return the options of a route whose answer is not JSON, for OpenAPI."""
     return {"response_class": Response, "responses": {200: {"content": {kind: {}}}}}
@@ -102,10 +99,10 @@ def media_type(kind: str) -> dict[str, Any]:
 BINARY = media_type("application/octet-stream")
 
 
-def binary(request: Request, data: bytes, *, final: bool = True, headers: dict[str, str] | None = None) -> Response:
+def binary(request: Request, data: bytes, headers: dict[str, str] | None = None) -> Response:
     """Return bytes; a browser that has them already gets 304."""
     tag = f'"{hashlib.sha256(data).hexdigest()[:24]}"'
-    shown = {"ETag": tag, "Cache-Control": FINAL if final else "no-cache", **(headers or {})}
+    shown = {"ETag": tag, "Cache-Control": "no-cache", **(headers or {})}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=shown)
     return Response(data, media_type="application/octet-stream", headers=shown)

@@ -20,10 +20,13 @@ from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
-READ, PREPARE, COMPUTE = (  # tasks of the workers
+READ, PREPARE, COMPUTE, MEASURE = (  # tasks of the workers
     "lowland.explorer.tables:read_table", "lowland.explorer.tables:prepare_rows", "lowland.explorer.maps:compute_map",
+    "lowland.explorer.maps:measure_map",
 )  # fmt: skip
 FINISHED: Record = {"stage": None, "fraction": None, "seconds_left": None}  # fields of a map
+UNMEASURED: Record = {"measures": [], "scores": {}, "curves": [], "basis": None, "measured": False}
+MEASURING = "measuring the quality"
 ID = re.compile("[0-9a-f]{12}")
 RESTARTED = "The explorer was stopped before {what} was finished. Start it again."
 
@@ -53,12 +56,6 @@ class Session:
         for record in self.store.all("placed"):
             if record["status"] in ("queued", "running"):
                 self.store.put("placed", {**record, "status": "broken", "error": RESTARTED.format(what="this")})
-        for record in self.store.all("map", status="done", measured=False):
-            text = (
-                "The quality was not measured, because the explorer was stopped. Compute the map again to measure it."
-            )
-            fields = {"measured": True, "stage": None, "warnings": [*record["warnings"], text]}
-            self.store.put("map", {**record, **fields})
 
     def _remove_leftovers(self) -> None:
         """After a server was killed: remove what belongs to no record, and the logs of its workers."""
@@ -72,9 +69,11 @@ class Session:
             log.unlink(missing_ok=True)
 
     async def start(self) -> None:
-        """Start the warm worker."""
+        """Start the warm worker, and measure the maps that were not measured before the explorer was stopped."""
         self.events.attach()
         self.queue.warm()
+        for record in self.store.all("map", status="done", measured=False):
+            self._measure(record["id"])
 
     async def close(self) -> None:
         """End all workers and close the store."""
@@ -142,12 +141,22 @@ class Session:
         found = {key: value for key, value in record.items() if key != "private"}
         if "columns" in found:
             found["maps"] = len(self.store.all("map", table=record["id"]))
-        if "method" in found:  # a map: was it computed from other features, or another scale, than the table has now?
-            table, then = self.store.get("table", record["table"]), record["private"].get("roles")
-            now = then if table is None or table["version"] == record["private"]["version"] else _roles_of(table)
-            keys = ("features", "scaled", "weight")
-            found["outdated"] = then is not None and any(now[key] != then[key] for key in keys)
+        if "method" in found:
+            found["outdated"] = self.is_outdated(record)
         return found
+
+    def is_outdated(self, record: Record) -> bool:
+        """Whether a map was computed from other features, weights or scales, or learned other labels, than now."""
+        keys = ("features", "scaled", "weight", *(["label"] if record.get("learns_labels") else []))
+        return bool(self._changed_roles(record).intersection(keys))
+
+    def _changed_roles(self, record: Record) -> set[str]:
+        """What has changed in the table since a map was computed and measured."""
+        table, then = self.store.get("table", record["table"]), record["private"].get("roles")
+        if table is None or then is None or table["version"] == record["private"]["version"]:
+            return set()
+        now = _roles_of(table)
+        return {key for key in now if now[key] != then.get(key)}
 
     def update(self, kind: str, name: str, *, store: bool = True, **fields: Any) -> None:
         """Change fields of a record that may have been deleted meanwhile; ``store``: False for mere progress."""
@@ -165,6 +174,7 @@ class Session:
 
     def follow(self, name: str, job: Job, ended: Any) -> None:
         """Submit a job; ``ended`` receives its outcome, unless another job has taken its place meanwhile."""
+        job.after = self.tasks.get(name)
         self.tasks[name] = job
 
         def done(outcome: asyncio.Future[TaskOutcome]) -> None:
@@ -220,6 +230,7 @@ class Session:
         message = {
             **record["private"]["message"], "task": READ, "folder": str(folder), "scale": record["scale"],
             "rows_folder": str(self.workspace.rows(name, record["version"])), "table_bytes": self.limits.table_bytes,
+            "most_rows": self.limits.rows, "most_columns": self.limits.columns,
         }  # fmt: skip
         job = Job(message, "read", "The table", partial(self._table_progress, name))
         self.follow(name, job, partial(self._table_read, name))
@@ -238,6 +249,9 @@ class Session:
         record = self.store.get("table", name)
         maps = self._discard_maps(name, found["rows"])
         self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
+        for each in self.store.all("map", table=name):  # of a saved session
+            if "roles" not in each["private"] and prepared["prepared"] is not None:
+                self.update("map", each["id"], private=self._origin(name))
         first = record and record["private"].get("first_map")
         if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
             maps = maps or [{"method": first, "parameters": {}, "name": None}]
@@ -269,6 +283,7 @@ class Session:
             if column not in names:
                 raise RequestError(422, f"The table has no column {column[:80]!r}. Reload the page.")
         columns = [{**c, "role": roles.get(c["name"], c["role"])} for c in record["columns"]]
+        label = _label_of(record["columns"])
         for single in ("id", "label", "weight"):  # at most one column has each of these roles: the new one
             holders = [c for c in columns if c["role"] == single]
             for c in holders:
@@ -282,7 +297,8 @@ class Session:
         folder = self.workspace.table(name)
         message = {
             "task": PREPARE, "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
-            "columns": columns, "scale": record["scale"],
+            "columns": columns, "scale": record["scale"], "image_shape": record["image_shape"],
+            "label_is_new": _label_of(columns) not in (None, label), "chosen": list(roles),
         }  # fmt: skip
 
         def ended(outcome: TaskOutcome) -> None:
@@ -294,8 +310,11 @@ class Session:
             for folder in self.workspace.table(name).glob("rows-*"):  # remove prepared rows that no map needs any more
                 if now is not None and int(folder.name.removeprefix("rows-")) not in {now["version"], *busy}:
                     self.workspace.remove(folder)
-            for each in maps:  # some may be out of date now
-                self.publish("map", each)
+            for each in maps:
+                if each["status"] == "done" and self._changed_roles(each) == {"label"} and not self.is_outdated(each):
+                    self._measure(each["id"])  # the same coordinates, scored by the new labels
+                else:  # it may be outdated
+                    self.publish("map", each)
 
         self.follow(name, Job(message, "read", "The table", partial(self._table_progress, name)), ended)
         return record
@@ -338,27 +357,43 @@ class Session:
         of = self.table(table)
         record: Record = {
             "id": new_id(), "table": table, "name": name or entry.name, "method": entry.name, "parameters": parameters,
-            "status": "queued", "stage": None, "fraction": None, "seconds_left": None, "error": None,
-            "warnings": list(of.get("prepared_notes", [])), "n": of["rows"], "components": None, "seconds": None,
-            "memory": None, "version": 0,
-            "measures": [], "scores": {}, "curves": [], "basis": None, "measured": False, "has_transform": False,
-            "created": time.time(), "private": self._origin(table),
+            "created": time.time(), "run": 0, **self._new_run(table),
         }  # fmt: skip
         self.put("map", record)
         self._compute(record)
         self.publish("table", of)
         return record
 
+    def _new_run(self, table: str) -> Record:
+        """Return the fields of a map that is to be computed from a table as it is now."""
+        of = self.table(table)
+        return {
+            "status": "queued", **FINISHED, "error": None, "warnings": list(of.get("prepared_notes", [])),
+            "n": of["rows"], "components": None, "seconds": None, "memory": None, "version": 0, **UNMEASURED,
+            "has_transform": False, "private": self._origin(table),
+        }  # fmt: skip
+
     def restart_map(self, name: str) -> Record:
-        """Compute a map again that failed, was canceled or is broken."""
+        """Compute a map again that is outdated, failed, was canceled or is broken; the new one takes its place."""
         record = self.map(name)
         before = self.tasks.get(name)  # one that was canceled may still be ending
-        if record["status"] == "done" or (before is not None and not before.is_canceled):
+        is_busy = before is not None and not before.is_canceled
+        if (record["status"] == "done" or is_busy) and not self.is_outdated(record):
             raise RequestError(409, "The map is already computed, or is being computed.")
-        fields = {"status": "queued", "error": None, "stage": None, "fraction": None}
-        record = self.put("map", {**record, **fields, "private": self._origin(record["table"])})
+        fields = {**self._new_run(record["table"]), "run": record.get("run", 0) + 1}
+        if before is not None:
+            self.queue.cancel(before)
+        self._forget_placed(name)
+        record = self.put("map", {**record, **fields})
         self._compute(record)
         return record
+
+    def _forget_placed(self, name: str) -> None:
+        """Forget the new rows that were placed on a map."""
+        for placed in self.store.all("placed", map=name):
+            if placed["id"] in self.tasks:
+                self.queue.cancel(self.tasks[placed["id"]])
+            self.store.delete("placed", placed["id"])
 
     def _compute(self, record: Record) -> None:
         name = record["id"]
@@ -391,14 +426,43 @@ class Session:
         record = self.store.get("map", name)
         if record is None:
             self.workspace.remove(self.workspace.map(name))
-        elif record["status"] == "done":  # only the measures were missing
-            unmeasured = {"warnings": [f"The quality was not measured: {outcome.error}"]}
-            found = outcome.result.get("measured") or unmeasured
-            warnings = [*record["warnings"], *found.pop("warnings")]
-            self.update("map", name, stage=None, warnings=warnings, measured=True, **found)
+        elif record["status"] == "done":
+            computed = outcome.result.get("computed")
+            record["private"] = {**record["private"], "computed": computed}
+            is_measured = outcome.result.get("measured") is not None and "label" not in self._changed_roles(record)
+            if outcome.status == "done" and not is_measured:
+                self._measure(name)
+            else:
+                self._map_measured(name, outcome)
         else:
             status = outcome.status if outcome.status != "done" else "failed"
             self.update("map", name, status=status, error=outcome.error, **FINISHED)
+
+    def _measure(self, name: str) -> None:
+        """Measure the quality of a map that is done, by the labels that the table has now."""
+        record = self.map(name)
+        private = record["private"]
+        if not self.is_outdated(record):
+            with contextlib.suppress(RequestError):  # the rows are being prepared: it is measured again after that
+                private = {**private, **self._origin(record["table"])}
+        self.update("map", name, measured=False, scores={}, stage=MEASURING, private=private)
+        message = {
+            "task": MEASURE, "map": str(self.workspace.map(name)), "method": record["method"],
+            "parameters": record["parameters"], "computed": private.get("computed"), **private["inputs"],
+        }  # fmt: skip
+        if name in self.tasks:
+            self.queue.cancel(self.tasks[name])
+        self.follow(name, Job(message, "measure", "The measurement"), partial(self._map_measured, name))
+
+    def _map_measured(self, name: str, outcome: TaskOutcome) -> None:
+        record = self.store.get("map", name)
+        if record is None:
+            self.workspace.remove(self.workspace.map(name))
+            return
+        found = dict(outcome.result.get("measured") or {})
+        more = found.pop("warnings", [f"The quality was not measured: {outcome.error}"])
+        warnings = list(dict.fromkeys([*record["warnings"], *more]))
+        self.update("map", name, stage=None, warnings=warnings, measured=True, **found)
 
     def cancel_map(self, name: str) -> Record:
         """Stop computing a map; a map that is done stays as it is."""
@@ -416,8 +480,7 @@ class Session:
         record = self.map(name)
         if name in self.tasks:
             self.queue.cancel(self.tasks[name])
-        for placed in self.store.all("placed", map=name):
-            self.store.delete("placed", placed["id"])
+        self._forget_placed(name)
         self.store.delete("map", name)
         self.workspace.remove(self.workspace.map(name))
         self.events.publish("map", {"id": name, "table": record["table"], "status": "deleted"})
@@ -431,6 +494,10 @@ def _roles_of(table: Record) -> dict[str, Any]:
     numbers = {role: [j for j, c in enumerate(table["columns"]) if c["role"] == role] for role in ROLES}
     single = {role: numbers[role][0] if numbers[role] else None for role in ("label", "weight")}
     return {**single, "features": numbers["feature"], "scaled": table.get("scaled")}
+
+
+def _label_of(columns: list[Record]) -> str | None:
+    return next((c["name"] for c in columns if c["role"] == "label"), None)
 
 
 def new_id() -> str:
@@ -452,9 +519,10 @@ def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:
     """The fields of a table that say how its rows were prepared."""
     if found.get("error"):
         return {"prepared": None, "unprepared": found["error"], "prepared_notes": []}
+    changed = {"columns": found["columns"]} if "columns" in found else {}
     return {
-        "prepared": found["report"], "unprepared": None, "prepared_notes": found["notes"], "scaled": found["scaled"],
-        "n_features": found["n_columns"],
+        **changed, "prepared": found["report"], "unprepared": None, "prepared_notes": found["notes"],
+        "scaled": found["scaled"], "n_features": found["n_columns"],
     }  # fmt: skip
 
 

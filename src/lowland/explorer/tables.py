@@ -21,10 +21,10 @@ from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.errors import DataError, LowlandError
-from lowland.explorer.folder import check_archive
+from lowland.explorer.folder import check_archive, most_unpacked
 from lowland.explorer.workspace import open_array, read_json, write_array, write_floats, write_json
 from lowland.plain import to_plain
-from lowland.prepare.label_copies import label_copies
+from lowland.prepare.label_copies import COPY, label_copies
 
 LABEL_NAMES = re.compile(
     r"^(label|labels|class|classes|target|y|species|category|group|diagnosis|type)$", re.IGNORECASE
@@ -36,6 +36,8 @@ EVERY = 0.2  # seconds between two reports
 def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Read a file, or some rows of a stored table, into the folder of the new table; then prepare its rows."""
     folder, most = Path(message["folder"]), message["table_bytes"]
+    if "path" in message:
+        most = most_unpacked(Path(message["path"]), most)
     folder.mkdir(parents=True, exist_ok=True)
     send({"event": "progress", "stage": "opening", "fraction": None})
     batches, source, id_name, notes, image_shape = _opened(message)
@@ -44,6 +46,16 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
         last, n = time.monotonic(), 0
         for batch in batches:
             n += batch.num_rows
+            if batch.num_columns > message["most_columns"]:
+                raise DataError(
+                    f"The table has {batch.num_columns:,} columns. The explorer opens at most "
+                    f"{message['most_columns']:,}. Select some of them first."
+                )
+            if n > message["most_rows"]:
+                raise DataError(
+                    f"The table has more than {message['most_rows']:,} rows, the limit of the explorer. Take a sample "
+                    "of the rows, or start the explorer with a larger limit."
+                )
             if time.monotonic() - last > EVERY:
                 last = time.monotonic()
                 send({"event": "progress", "stage": f"reading rows: {n:,}", "fraction": None})
@@ -63,7 +75,7 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
         column["role"] = kept.get(column["name"], column["role"])
     wanted = {
         "stored": str(folder / "table.arrow"), "rows": message["rows_folder"], "columns": columns,
-        "scale": message.get("scale", "auto"),
+        "scale": message.get("scale", "auto"), "image_shape": image_shape,
     }  # fmt: skip
     try:
         prepared = prepare_rows(wanted, send)
@@ -103,9 +115,9 @@ def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list
     unused = {c.name: c.unused for c in found if c.unused}
     if label is not None:
         others = [c.name for c in found if c.name not in unused and c.name != label]
-        unused |= label_copies(table, others, np.array(table.column(label).to_pylist(), dtype=object))
+        unused |= label_copies(table, others, _values_of(table, label))
     features = [c.name for c in found if c.name not in unused and c.name != label]
-    shown = ("name", "kind", "n", "missing", "distinct", "min", "max", "mean", "sd", "zeros", "detail")
+    shown = ("name", "kind", "n", "missing", "distinct", "min", "max", "mean", "sd", "zeros", "detail", "vector")
     columns, has_id = [], False
     for c in found:
         role = "feature" if c.name not in unused or (c.kind == "text" and not features) else "keep"
@@ -124,15 +136,18 @@ PIXEL = re.compile(r"(pixel|px)[ _-]?\d", re.IGNORECASE)
 def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Write X.npy and what belongs to it into the folder ``rows``; return what was done, in words."""
     stored, folder = StoredTable(message["stored"]), Path(message["rows"])
-    features = [(j, c) for j, c in enumerate(message["columns"]) if c["role"] == "feature"]
+    columns, notes = message["columns"], list[str]()
+    if message.get("label_is_new"):
+        columns, notes = _without_copies(columns, stored.table, message["chosen"])
+    features = [(j, c) for j, c in enumerate(columns) if c["role"] == "feature"]
     if not features:
         raise DataError("No column is a feature. Choose at least two columns as features.")
     send({"event": "progress", "stage": "preparing the rows", "fraction": None})
-    scaled = is_standardized(message["columns"], message["scale"])
+    scaled = is_standardized(columns, message["scale"], message.get("image_shape") is not None)
     numbers = [stored.numbers(j) for j, _ in features]
     complete = all(values is not None and not np.isnan(values).any() for values in numbers)
     folder.mkdir(parents=True, exist_ok=True)
-    report, notes = {c["name"]: "number" for _, c in features}, list[str]()
+    report = {c["name"]: "number" for _, c in features}
     if complete and not scaled and all(c["kind"] in (*NUMERIC, "boolean") for _, c in features):
         X, names = np.column_stack(numbers), [c["name"] for _, c in features]  # type: ignore[arg-type]
     else:
@@ -159,17 +174,36 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
         raise DataError(f"Column {bad!r} contains infinite values. Drop the column, or replace the values.")
     write_array(folder / "X.npy", np.ascontiguousarray(X))
     write_json(folder / "names.json", {"names": names, "features": [j for j, _ in features], "scaled": scaled})
-    return {"report": report, "notes": notes, "scaled": scaled, "n_columns": X.shape[1]}
+    changed = {"columns": columns} if columns is not message["columns"] else {}
+    return {"report": report, "notes": notes, "scaled": scaled, "n_columns": X.shape[1], **changed}
 
 
-def is_standardized(columns: list[dict[str, Any]], scale: str) -> bool:
-    """Whether the columns are standardized: on request, or if their scales or kinds differ."""
+def _without_copies(
+    columns: list[dict[str, Any]], table: Any, chosen: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The columns with another label: features that copy it are only shown, unless the person has just chosen them."""
+    label = next(c["name"] for c in columns if c["role"] == "label")
+    features = [c["name"] for c in columns if c["role"] == "feature" and c["name"] not in chosen]
+    copies = label_copies(table, features, _values_of(table, label))
+    columns = [{**c, "unused": "" if c["unused"] == COPY else c["unused"]} for c in columns]
+    notes = [f"{name!r} is {why}, so it is not a feature." for name, why in copies.items()]
+    return [{**c, "role": "keep", "unused": COPY} if c["name"] in copies else c for c in columns], notes
+
+
+def _values_of(table: Any, name: str) -> np.ndarray:
+    return np.array(table.column(name).to_pylist(), dtype=object)
+
+
+def is_standardized(columns: list[dict[str, Any]], scale: str, images: bool) -> bool:
+    """Whether the columns are standardized: on request, or if their scales or kinds differ. Pixels share one scale."""
     if scale != "auto":
         return scale == "standard"
+    if images:
+        return False
     features = [c for c in columns if c["role"] == "feature"]
     if all(PIXEL.match(c["name"]) for c in features):  # images: all columns have the same unit
         return False
-    return kinds_differ(SimpleNamespace(**c) for c in features)
+    return kinds_differ(SimpleNamespace(**{"vector": "", **c}) for c in features)  # older tables have no vectors
 
 
 class PreparedRows:

@@ -86,6 +86,7 @@ class WorkerProcess:
         self.is_free = threading.Event()  # cleared while it compiles code before its first task
         self.is_free.set()
         self._is_warm = False  # whether its libraries are loaded
+        self._log_start = 0  # where the log of the current task begins
         self._events: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         with open(log, "wb") as stderr:
             self._process = subprocess.Popen(
@@ -111,6 +112,7 @@ class WorkerProcess:
         with contextlib.suppress(OSError, ValueError):  # the process has ended, which the reader notices
             self._process.stdin.write(json.dumps(task.message) + "\n")
             self._process.stdin.flush()
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0  # what former tasks wrote is theirs
         begun = last = time.monotonic()
         is_ready, compiling, compiled = self._is_warm, False, 0.0
         while True:
@@ -156,7 +158,7 @@ class WorkerProcess:
         if code == -getattr(signal, "SIGKILL", 9):
             text = f"{_process_of(task)} was killed from outside, perhaps because the machine ran out of memory. "
             return f"{text}{task.crash_remedy}".rstrip()
-        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = self.log.read_bytes()[self._log_start :].decode("utf-8", "replace").strip().splitlines()
         last = f" Its last line: {lines[-1][:300]}" if lines else ""
         return f"{_process_of(task)} ended unexpectedly (exit code {code}). {task.crash_remedy}{last}"
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowland.data.open import open_rows
+from lowland.explorer.requests import decoded_mask
 
 
 def mask_of(rows, n):
@@ -32,7 +33,7 @@ def X(folder):
 
 def test_search(explorer, place):
     found = explorer.get(f"{place}/search", params={"q": "CLASS 1"}).json()
-    assert found == {"rows": list(range(1, 60, 3)), "total": 20}
+    assert found == {"rows": list(range(1, 60, 3)), "total": 20, "mask": None}
     assert explorer.get(f"{place}/search", params={"q": "class 1", "column": 0}).json()["total"] == 0
     assert explorer.get(f"{place}/search", params={"q": " "}).status_code == 422
     assert explorer.get(f"{place}/search", params={"q": "a", "column": 99}).status_code == 422
@@ -110,3 +111,11 @@ def test_selections_have_names(explorer, place):
     assert explorer.client.delete(f"{place}/selections/{kept['id']}").status_code == 200
     assert explorer.client.delete(f"{place}/selections/{kept['id']}").status_code == 404
     assert explorer.get(f"{place}/selections").json() == []
+
+
+def test_a_search_has_the_mask_of_all_rows_that_it_found(explorer, table):
+    path = f"/api/tables/{table['id']}/search"
+    few = explorer.get(path, params={"q": "class 1", "most": 5}).json()
+    assert (len(few["rows"]), few["total"]) == (5, 20)
+    np.testing.assert_array_equal(np.flatnonzero(decoded_mask(few["mask"], 60)), np.arange(1, 60, 3))
+    assert explorer.get(path, params={"q": "class 1"}).json()["mask"] is None

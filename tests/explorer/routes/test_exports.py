@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 
 from .test_analysis import mask_of
@@ -192,3 +193,16 @@ def test_new_rows_without_the_columns_of_the_map(explorer, m):
     assert done[-1]["status"] == "failed"
     assert "x0" in done[-1]["error"]
     assert explorer.post(f"/api/maps/{m['id']}/place", json={"path": "../secret.csv"}).status_code == 403
+
+
+def test_a_part_of_the_rows_has_their_numbers_and_integers_stay_integers(explorer, folder):
+    lines = [f"{i},{10**15 + i},{'' if i == 3 else i},{i / 4}" for i in range(40)]
+    (folder / "whole.csv").write_text("\n".join(["row,big,gaps,fraction", *lines]) + "\n", encoding="utf-8")
+    table = explorer.open("whole.csv")
+    wanted = {"mask": mask_of([3, 5], 40), "format": "parquet"}
+    answer = explorer.post(f"/api/tables/{table['id']}/export", json=wanted)
+    found = pyarrow.parquet.read_table(io.BytesIO(answer.content))
+    assert found.to_pydict() == {
+        "row (2)": [3, 5], "row": [3, 5], "big": [10**15 + 3, 10**15 + 5], "gaps": [None, 5], "fraction": [0.75, 1.25],
+    }  # fmt: skip
+    assert [str(found.schema.field(name).type) for name in ("big", "gaps", "fraction")] == ["int64", "int64", "double"]

@@ -9,6 +9,8 @@ import httpx
 import numpy as np
 import pytest
 
+from lowland.explorer.requests import encoded_mask
+
 
 def column_of(answer):
     """Header and values of a binary column."""
@@ -290,3 +292,32 @@ def test_maps_are_computed_again_when_the_table_is_read_again(explorer):
     (again,) = explorer.until(f"/api/maps?table={made['id']}", lambda maps: [m["status"] for m in maps] == ["done"])
     assert (again["n"], again["parameters"]) == (11, {"n_components": 2})
     assert explorer.get(f"{place}/selections").json() == []
+
+
+def test_each_tab_keeps_its_own_state_and_a_new_one_begins_with_the_last(explorer):
+    path = f"/api/tables/{explorer.open('small.csv')['id']}/state"
+    for tab in ("first", "second"):
+        explorer.client.put(f"{path}?tab={tab}", json={"point": tab})
+    assert explorer.get(f"{path}?tab=first").json() == {"point": "first"}
+    assert explorer.get(f"{path}?tab=third").json() == {"point": "second"}
+    assert explorer.client.put(path, json=[5]).status_code == 422
+
+
+def test_the_mean_of_selected_images(explorer, folder):
+    PIL = pytest.importorskip("PIL.Image")
+    X = np.zeros((20, 16))
+    X[:, 0] = 100
+    X[3, 5], X[4, 5] = 100, 50
+    np.save(folder / "squares.npy", X)
+    table = explorer.open("squares.npy")["id"]
+    wanted = {"mask": encoded_mask(np.isin(np.arange(20), [3, 4]))}
+    assert (
+        explorer.post(f"/api/tables/{table}/image", json=wanted).status_code == 404
+    )  # nobody said that they are images
+    explorer.client.patch(f"/api/tables/{table}", json={"image_shape": [4, 4]})
+    explorer.table(table)
+    answer = explorer.post(f"/api/tables/{table}/image", json=wanted)
+    pixels = np.asarray(PIL.open(io.BytesIO(answer.content)).convert("L"))
+    assert (pixels[0, 0], pixels[1, 1], pixels[2, 2]) == (255, 191, 0)
+    wanted = {"mask": encoded_mask(np.zeros(20, bool))}
+    assert explorer.post(f"/api/tables/{table}/image", json=wanted).status_code == 422

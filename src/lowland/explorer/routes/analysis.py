@@ -11,21 +11,18 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
+from lowland.evidence.contrasts import Effect, effect_of_levels, effect_of_numbers, sort_effects
 from lowland.explorer.analysis import (
     MOST_FOR_DENSITY,
     MOST_LEVELS,
-    Effect,
     clusters_of,
     distances_from,
-    effect_of_levels,
-    effect_of_numbers,
     nearest,
     rows_where,
     rows_with_text,
-    sort_effects,
 )
 from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded_mask, encoded_mask
-from lowland.explorer.routes.tables import numbers_of
+from lowland.explorer.routes.tables import MaskRequest, numbers_of
 from lowland.explorer.session import Session, new_id
 from lowland.explorer.workspace import RequestError, not_found, read_floats
 
@@ -41,15 +38,19 @@ NUMBERS = ("number", "integer", "date")
 
 @router.get("/api/tables/{t}/search")
 def search(here: CurrentSession, t: str, q: str, column: int | None = None, most: int = 1_000) -> dict[str, Any]:
-    """Find the rows with a cell that contains a text, in one column or in all; equal cells come first."""
+    """Find the rows with a cell that contains a text, in one column or in all; equal cells come first.
+
+    If there are more than ``most``, ``mask`` has all of them.
+    """
     stored = here.stored(t)
     if not q.strip():
         raise RequestError(422, "q: the text to search for is empty. Enter some letters or digits.")
     columns = list(range(len(stored.names)))
     if column is not None:
         columns = numbers_of(str(column), len(stored.names), "columns")
-    found, total = rows_with_text(stored, q, columns, max(1, min(most, MOST_FOUND)))
-    return {"rows": found, "total": total}
+    rows, found = rows_with_text(stored, q, columns, max(1, min(most, MOST_FOUND)))
+    total = int(found.sum())
+    return {"rows": rows, "total": total, "mask": encoded_mask(found) if total > len(rows) else None}
 
 
 class Condition(BaseModel):
@@ -79,7 +80,7 @@ def filtered(here: CurrentSession, t: str, wanted: FilterRequest) -> dict[str, A
 @router.get("/api/tables/{t}/distances", **BINARY)
 def distances(here: CurrentSession, t: str, row: int, request: Request) -> Response:
     """Return the distances of all rows from one, in the space to which the methods are fitted: float32."""
-    return binary(request, _distances(here, t, row).astype("<f4").tobytes(), final=False)
+    return binary(request, _distances(here, t, row).astype("<f4").tobytes())
 
 
 @router.get("/api/tables/{t}/neighbors")
@@ -129,12 +130,6 @@ def map_coordinates(here: Session, t: str, m: str) -> np.ndarray:
 
 
 # --- selections ---
-
-
-class MaskRequest(BaseModel):
-    """A selection of rows: bits, least significant first, in base64."""
-
-    mask: str
 
 
 @router.post("/api/tables/{t}/contrast")

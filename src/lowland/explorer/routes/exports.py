@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
-from lowland.data.stored_table import write_table_file
+from lowland.data.stored_table import with_integers, write_table_file
 from lowland.explorer.archive import SUFFIX, restore, unpack, write_archive
 from lowland.explorer.queue import Job
 from lowland.explorer.requests import (
@@ -28,13 +28,14 @@ from lowland.explorer.requests import (
     body_schema,
     decoded_mask,
 )
-from lowland.explorer.routes.analysis import MaskRequest, map_coordinates
-from lowland.explorer.routes.tables import store_upload
+from lowland.explorer.routes.analysis import map_coordinates
+from lowland.explorer.routes.tables import MaskRequest, store_upload
 from lowland.explorer.session import Session, new_id, unique_names
 from lowland.explorer.workspace import RequestError, not_found, read_json, write_array
 from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
+WHOLE = ("integer", "id", "constant")  # kinds of columns whose numbers may be whole
 router = APIRouter(tags=["exports"], route_class=CheckedRoute)
 
 
@@ -80,7 +81,7 @@ class ExportRequest(BaseModel):
 
 @router.post("/api/tables/{t}/export", **BINARY)
 def export(here: CurrentSession, t: str, wanted: ExportRequest) -> Response:
-    """Write rows of a table, with coordinates, as .csv or .parquet."""
+    """Write rows of a table, with coordinates, as .csv or .parquet; a part of the rows has their numbers, from 0."""
     table, stored = here.table(t, ready=True), here.stored(t)
     rows = None if wanted.mask is None else np.flatnonzero(decoded_mask(wanted.mask, stored.n))
     more: dict[str, np.ndarray] = {}
@@ -89,7 +90,10 @@ def export(here: CurrentSession, t: str, wanted: ExportRequest) -> Response:
         for j in range(Z.shape[1]):
             more[f"{name} {j + 1}"] = Z[:, j] if rows is None else Z[rows, j]
     path = _temporary(here, f".{wanted.format}")
-    write_table_file(stored.select(range(len(stored.names)), rows), path, more)
+    cells = with_integers(
+        stored.select(range(len(stored.names)), rows), [c["name"] for c in table["columns"] if c["kind"] in WHOLE]
+    )
+    write_table_file(cells, path, more, row_numbers=rows)
     return _sent(path, table["name"], "" if rows is None else " selection")
 
 

@@ -121,7 +121,7 @@ async def cancel(here: CurrentSession, m: str) -> dict[str, Any]:
 
 @router.post("/api/maps/{m}/restart")
 async def restart(here: CurrentSession, m: str) -> dict[str, Any]:
-    """Compute a map again that failed, was canceled or is broken."""
+    """Compute a map again that is outdated, failed, was canceled or is broken; the new one takes its place."""
     return here.public(here.restart_map(m))
 
 
@@ -154,7 +154,7 @@ async def live(here: CurrentSession, m: str, request: Request) -> Response:
         raise RequestError(404, "There is no snapshot of this map yet.")
     version, components = str(record["version"]), str(record["components"])
     headers = {"X-Lowland-Version": version, "X-Lowland-Components": components}
-    return binary(request, path.read_bytes(), final=False, headers=headers)
+    return binary(request, path.read_bytes(), headers=headers)
 
 
 @router.get("/api/maps/{m}/trust/{measure}", **BINARY)

@@ -29,7 +29,8 @@ def about(here: Session) -> dict[str, Any]:
         "workspace": str(here.workspace.root),
         "limits": {
             "upload_bytes": limits.upload_bytes, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds,
-            "table_bytes": limits.table_bytes, "at_once": limits.at_once,
+            "table_bytes": limits.table_bytes, "at_once": limits.at_once, "rows": limits.rows,
+            "columns": limits.columns,
         },
     }  # fmt: skip
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
@@ -23,6 +24,7 @@ from lowland.explorer.requests import (
     binary,
     body_schema,
     column_bytes,
+    decoded_mask,
     media_type,
 )
 from lowland.explorer.session import Session, new_id
@@ -75,7 +77,7 @@ class TableChange(BaseModel):
     roles: dict[str, Role] | None = None
     scale: Scale | None = None
     read: ReadSettings | None = None
-    image_shape: list[int] | None = None
+    image_shape: list[int] | None = None  # [height, width] or [height, width, 3]; []: the rows are not images
 
 
 @router.get("/api/tables")
@@ -162,14 +164,14 @@ async def change(here: CurrentSession, t: str, wanted: TableChange) -> dict[str,
         record = here.put("table", {**record, "name": wanted.name[:200]})
     if wanted.image_shape is not None:
         shape, pixels = wanted.image_shape, len(_pixels(record))
-        if len(shape) not in (2, 3) or min(shape, default=0) < 1 or (len(shape) == 3 and shape[2] != 3):
+        if shape and (len(shape) not in (2, 3) or min(shape) < 1 or (len(shape) == 3 and shape[2] != 3)):
             raise RequestError(422, "image_shape: write [height, width], or [height, width, 3] for colors.")
-        if int(np.prod(shape)) != pixels:
+        if shape and int(np.prod(shape)) != pixels:
             raise RequestError(422, f"image_shape: the product must be {pixels}, the number of columns of pixels.")
-        record = here.put("table", {**record, "image_shape": wanted.image_shape, "has_images": True})
+        record = here.put("table", {**record, "image_shape": shape or None, "has_images": bool(shape)})
     if wanted.read is not None:
         record = here.read_again(t, wanted.read.given())
-    elif wanted.roles or wanted.scale:
+    elif wanted.roles or wanted.scale or wanted.image_shape is not None:
         record = here.set_roles(t, {**(wanted.roles or {})}, wanted.scale)
     return here.public(record)
 
@@ -226,7 +228,7 @@ async def column(here: CurrentSession, t: str, j: int, request: Request) -> Resp
     numbers_of(str(j), len(stored.names), "columns")
     kind = here.table(t)["columns"][j]["kind"]
     data = await run_in_threadpool(column_values, stored, j, kind)
-    return binary(request, data, final=False)
+    return binary(request, data)
 
 
 def column_values(stored: Any, j: int, kind: str) -> bytes:
@@ -261,15 +263,41 @@ def column_values(stored: Any, j: int, kind: str) -> bytes:
 def image(here: CurrentSession, t: str, row: int) -> Response:
     """Return the image of a row as PNG."""
     record, stored = here.table(t, ready=True), here.stored(t)
-    shape = record["image_shape"]
-    if not record["has_images"] or not shape:
-        raise RequestError(404, "The rows of this table are not images.")
+    pixels = _image_columns(record)
     numbers_of(str(row), stored.n, "rows")
-    pixels = _pixels(record)[: int(np.prod(shape))]
     values = np.array([v if isinstance(v, int | float) else 0 for v in stored.cells([row], pixels)[0]], dtype=float)
-    top = max((record["columns"][j]["max"] or 0 for j in pixels), default=0) or 1.0
-    gray = np.clip(np.rint(255 * values / top), 0, 255).astype(np.uint8).reshape(shape)
-    headers = {"Cache-Control": "private, max-age=3600"}
+    return _picture(record, values, {"Cache-Control": "private, max-age=3600"})
+
+
+class MaskRequest(BaseModel):
+    """A selection of rows: bits, least significant first, in base64."""
+
+    mask: str
+
+
+@router.post("/api/tables/{t}/image", **media_type("image/png"))
+def mean_image(here: CurrentSession, t: str, wanted: MaskRequest) -> Response:
+    """Return the mean of the images of some rows as PNG."""
+    record, stored = here.table(t, ready=True), here.stored(t)
+    pixels = _image_columns(record)
+    rows = np.flatnonzero(decoded_mask(wanted.mask, stored.n))
+    if not len(rows):
+        raise RequestError(422, "The selection is empty. Select some rows first.")
+    columns = (stored.numbers(j) for j in pixels)
+    means = [0.0 if values is None else float(np.nan_to_num(values[rows]).mean()) for values in columns]
+    return _picture(record, np.array(means), {"Cache-Control": "no-store"})
+
+
+def _image_columns(record: dict[str, Any]) -> list[int]:
+    if not record["has_images"] or not record["image_shape"]:
+        raise RequestError(404, "The rows of this table are not images.")
+    return _pixels(record)[: int(np.prod(record["image_shape"]))]
+
+
+def _picture(record: dict[str, Any], values: np.ndarray, headers: dict[str, str]) -> Response:
+    """A PNG of pixels; the largest value in the table is white."""
+    top = max((record["columns"][j]["max"] or 0 for j in _image_columns(record)), default=0) or 1.0
+    gray = np.clip(np.rint(255 * values / top), 0, 255).astype(np.uint8).reshape(record["image_shape"])
     return Response(png(gray), media_type="image/png", headers=headers)
 
 
@@ -285,20 +313,29 @@ def _pixels(record: dict[str, Any]) -> list[int]:
 # --- the page's own state ---
 
 
+MOST_TABS = 20  # whose states are kept
+Tab = Annotated[str, Query(pattern="^[0-9a-z]{0,32}$")]
+
+
 @router.get("/api/tables/{t}/state")
-async def state(here: CurrentSession, t: str) -> Any:
-    """Return the page's own state of a table; {} if there is none."""
+async def state(here: CurrentSession, t: str, tab: Tab = "") -> Any:
+    """Return the page's own state of a table in a tab of the browser; in a new one, the state that was kept last."""
     here.table(t)
-    found = here.store.get("state", t)
-    return {} if found is None else found["state"]
+    kept = here.store.all("state", table=t)
+    found = next((each for each in kept if each.get("tab") == tab), kept[-1] if kept else {"state": {}})
+    return found["state"]
 
 
 @router.put("/api/tables/{t}/state", openapi_extra=body_schema(json={}))
-async def keep_state(here: CurrentSession, t: str, request: Request) -> dict[str, Any]:
-    """Keep the page's own state of a table, any JSON object, over restarts."""
+async def keep_state(here: CurrentSession, t: str, request: Request, tab: Tab = "") -> dict[str, Any]:
+    """Keep the page's own state of a table, a JSON object, over restarts; each tab of a browser has its own."""
     here.table(t)
     found = await request.json()
-    here.store.put("state", {"id": t, "table": t, "state": found})
+    if not isinstance(found, dict):
+        raise RequestError(422, "The state is not an object of JSON.")
+    here.store.put("state", {"id": f"{t}{tab}", "table": t, "tab": tab, "state": found, "created": time.time()})
+    for each in here.store.all("state", table=t)[:-MOST_TABS]:
+        here.store.delete("state", each["id"])
     return {"id": t}
 
 

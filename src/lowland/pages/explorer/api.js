@@ -115,28 +115,57 @@ export function sendFile(path, file, onprogress, fields = {}) {
   return { done, cancel: () => request.abort() };
 }
 
+const SILENCE = 40; // seconds without an event, of which the server sends one every 15, after which it is asked again
+
 // Events of the server. They are asked for again after an interruption; `onstate(connected, sentence)` says which it is:
 // a server that was started again has a new token, which this page has once its address was opened in any tab.
+// A browser allows six connections to a server, so a hidden page listens to nothing and catches up when it is seen again.
 export function listen(handlers, onstate) {
   let source = null;
   let waiting = null;
+  let again = null;
+  let heard = 0;
   const why = () => getJson("/session").then(() => NO_ANSWER, (error) => error.message);
+  const hear = () => (heard = performance.now());
+  const stop = () => {
+    source?.close();
+    source = null;
+    clearTimeout(waiting);
+    clearTimeout(again);
+    waiting = null;
+  };
+  const lose = () => (waiting ??= setTimeout(() => onstate(false, NO_ANSWER), 1200)); // a restart of less than that is not worth a word
   const start = () => {
-    source = new EventSource("/api/events");
-    source.addEventListener("open", () => {
+    clearTimeout(again);
+    source?.close();
+    hear();
+    const mine = (source = new EventSource("/api/events"));
+    mine.addEventListener("open", () => {
       clearTimeout(waiting);
       waiting = null;
+      hear();
       onstate(true);
     });
-    source.addEventListener("error", () => {
-      waiting ??= setTimeout(() => onstate(false, NO_ANSWER), 1200); // a restart of less than that is not worth a word
-      if (source.readyState !== EventSource.CLOSED) return;
+    mine.addEventListener("error", () => {
+      if (mine !== source) return;
+      lose();
+      if (mine.readyState !== EventSource.CLOSED) return;
       why().then((sentence) => waiting && onstate(false, sentence));
-      setTimeout(start, 2000);
+      again = setTimeout(start, 2000);
     });
+    mine.addEventListener("alive", hear);
     for (const [name, handler] of Object.entries(handlers))
-      source.addEventListener(name, (event) => handler(JSON.parse(event.data)));
+      mine.addEventListener(name, (event) => {
+        hear();
+        handler(JSON.parse(event.data));
+      });
   };
-  start();
-  addEventListener("pagehide", () => source.close());
+  setInterval(() => {
+    if (!source || performance.now() - heard < 1000 * SILENCE) return;
+    lose();
+    start();
+  }, 5000);
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : start()));
+  addEventListener("pagehide", stop);
+  if (!document.hidden) start();
 }

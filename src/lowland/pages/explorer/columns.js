@@ -24,6 +24,7 @@ function columnFacts(column) {
   else if (column.distinct) parts.push(["id", "text", "date"].includes(column.kind) ? some(column.distinct, "different value") : some(column.distinct, "level"));
   if (column.missing) parts.push(`${count(column.missing)} missing`);
   if (column.detail) parts.push(String(column.detail));
+  if (column.unused && column.role === "keep") parts.push(`not used: ${column.unused}`);
   return parts.join(", ");
 }
 

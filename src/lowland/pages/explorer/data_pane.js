@@ -21,13 +21,24 @@ const SCALE_NOTES = {
 export const isNumeric = (column) => ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
 const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
 
+// The shapes that rows of so many pixels may have: squares, and common ones of other kinds.
+const IMAGE_SHAPES = { 560: [28, 20], 3072: [32, 32, 3], 10304: [112, 92], 12288: [64, 64, 3] };
+const NUMERIC = ["number", "integer", "boolean", "constant"];
+function imageShape(table) {
+  const pixels = table.columns.filter((column) => NUMERIC.includes(column.kind) && ["feature", "drop", "keep"].includes(column.role));
+  const side = Math.round(Math.sqrt(pixels.length));
+  if (pixels.some((column) => column.min < 0 || column.missing)) return null;
+  return IMAGE_SHAPES[pixels.length] ?? (side >= 4 && side * side === pixels.length ? [side, side] : null);
+}
+
 export function dataPane(app) {
   const { store } = app;
   const summary = el("div", { class: "table-summary" });
   const findings = el("div", { class: "findings" });
   const columns = columnList(app);
+  const images = el("div", { class: "images" });
   const scale = el("div");
-  const pane = el("div", { class: "pane-body" }, summary, findings, scale, el("h3", null, "Columns"), columns.element);
+  const pane = el("div", { class: "pane-body" }, summary, findings, images, scale, el("h3", null, "Columns"), columns.element);
 
   function fill() {
     const { table } = store;
@@ -50,7 +61,7 @@ export function dataPane(app) {
         button("Remove", { symbol: "trash", kind: "small", onclick: () => removeTable(app) }),
       ),
     );
-    for (const part of [findings, scale, columns.element, columns.element.previousSibling]) part.hidden = !ready;
+    for (const part of [findings, images, scale, columns.element, columns.element.previousSibling]) part.hidden = !ready;
     if (!ready) return;
     const notes = (table.notes ?? []).map(asText);
     const hasLabel = table.columns.some((column) => column.role === "label");
@@ -66,6 +77,13 @@ export function dataPane(app) {
         ),
     );
     const set = (value) => attempt(() => patchJson(`/tables/${table.id}`, { scale: value }));
+    const setShape = (shape) => attempt(() => patchJson(`/tables/${table.id}`, { image_shape: shape }));
+    const shape = table.has_images ? table.image_shape : imageShape(table);
+    replace(
+      images,
+      shape && table.has_images && el("div", { class: "row spread" }, el("span", { class: "note" }, `Each row is an image of ${shape[0]} × ${shape[1]} pixels.`), button("Not images", { kind: "small", onclick: () => setShape([]) })),
+      shape && !table.has_images && button(`These are images, ${shape[0]} × ${shape[1]}`, { kind: "small", title: "Show each row as an image. Pixels are not standardized.", onclick: () => setShape(shape) }),
+    );
     replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]));
     columns.fill();
   }

@@ -128,7 +128,7 @@ function levelList(app, column) {
   const index = app.store.table.columns.indexOf(column);
   const known = app.stage.table?.columns[index];
   if (!known || known.kind !== "category") return null;
-  const id = `levels-${index}`;
+  const id = `levels-${app.store.tableId}-${index}`;
   if (!document.getElementById(id)) {
     const list = document.body.appendChild(el("datalist", { id }));
     known.ready().then(() => replace(list, (known.levels ?? []).slice(0, 300).map((level) => el("option", { value: level }))), () => list.remove());
@@ -164,7 +164,8 @@ export function searchBox(app) {
 
   const hide = () => (list.hidden = true);
   const selectAll = () => {
-    app.stage.view?.selectRows(found.rows);
+    if (found.mask) app.stage.view?.select(maskOf(found.mask, store.table.rows), "new");
+    else app.stage.view?.selectRows(found.rows);
     hide();
   };
   const look = debounced(async () => {
@@ -184,7 +185,7 @@ export function searchBox(app) {
     if (number !== asked) return;
     replace(
       list,
-      el("div", { class: "row spread" }, el("span", { class: "note" }, reply.total ? `${some(reply.total, "row")} found` : "No row contains this."), reply.rows.length > 0 && button(reply.total > reply.rows.length ? `Select the first ${count(reply.rows.length)}` : `Select ${reply.rows.length === 1 ? "it" : "all"}`, { kind: "small", onclick: selectAll })),
+      el("div", { class: "row spread" }, el("span", { class: "note" }, reply.total ? `${some(reply.total, "row")} found` : "No row contains this."), reply.rows.length > 0 && button(`Select ${reply.total === 1 ? "it" : `all ${count(reply.total)}`}`, { kind: "small", onclick: selectAll })),
       first.map((row, i) =>
         el("button", { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) }, el("b", null, `Row ${row}`), el("span", null, (cells[i] ?? []).map(cellText).join(" · "))),
       ),

@@ -4,9 +4,9 @@ import { el } from "../view/elements.js";
 import { openDialog } from "./notices.js";
 
 const HELP_KEYS = [
-  ["Maps, once one has the focus", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["Enter", "large panel, and back"], ["N and P", "next and previous row"], ["Enter", "values and neighbors of the row"], ["Space", "select the row"]]],
+  ["Maps, once one has the focus", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["N and P", "next and previous row"], ["Enter", "values and neighbors of the row; without one, large panel and back"], ["Space", "select the row"]]],
   ["Selection", [["Drag with Box, Lasso or Brush", "select rows"], ["Shift + drag", "add to the selection"], ["Alt + drag", "remove from it"], ["Esc", "clear the selection"], ["Click a point", "its values and neighbors"]]],
-  ["Page", [["/", "search rows"], ["O", "open data"], ["N", "new map"], ["[ and ]", "left and right pane"], ["?", "this help"]]],
+  ["Page", [["/", "search rows"], ["O", "open data"], ["M", "new map"], ["[ and ]", "left and right pane"], ["?", "this help"]]],
 ];
 
 export function showHelp() {
@@ -30,7 +30,8 @@ export function pageKeys(actions) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented) return; // a key of the maps
     const writing = event.target.closest?.("input, textarea, select, [contenteditable]");
-    if (writing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const clears = event.key === "Escape" && !writing?.value; // a first Esc empties a field
+    if ((writing && !clears) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const action = actions[event.key] ?? actions[event.key.toLowerCase()];
     if (!action) return;
     event.preventDefault();

@@ -4,6 +4,7 @@ import { count, el } from "../view/elements.js";
 import { replace, symbolButton } from "./elements.js";
 
 const KEY = "lowland-explorer-panes";
+const OVER = "(max-width: 1099px)"; // as in the style sheet
 
 function remembered() {
   try {
@@ -59,15 +60,23 @@ export function sidePane(side, name, tabs) {
   choose(tabs[0][0]);
 
   const wide = () => window.innerWidth >= 1200;
+  const over = matchMedia(OVER); // panes lie over the maps, one at a time
   const set = (open, keep = true) => {
     document.body.classList.toggle(`${side}-closed`, !open);
     handle.setAttribute("aria-expanded", String(open));
     handle.title = `${open ? "Hide" : "Show"} the pane (${side === "left" ? "[" : "]"})`;
-    if (keep) remember(side, open);
+    if (keep && !over.matches) remember(side, open);
+    if (open && over.matches) element.dispatchEvent(new CustomEvent("pane-opens", { bubbles: true, detail: side }));
   };
   const isOpen = () => !document.body.classList.contains(`${side}-closed`);
   const handle = symbolButton(side, name, () => set(!isOpen()), { class: `symbol handle ${side}` });
-  set(remembered()[side] ?? (side === "left" || wide()), false);
+  const usual = () => set(!over.matches && (remembered()[side] ?? (side === "left" || wide())), false);
+  over.addEventListener("change", usual);
+  addEventListener("pane-opens", (event) => event.detail !== side && set(false, false));
+  document.addEventListener("pointerdown", (event) => {
+    if (over.matches && isOpen() && event.target.closest(".middle")) set(false, false);
+  });
+  usual();
   return {
     element,
     handle,
@@ -77,6 +86,7 @@ export function sidePane(side, name, tabs) {
       if (!isOpen()) set(true);
     },
     isOpen,
+    wasClosed: () => remembered()[side] === false && !over.matches, // by the person
     toggle: () => set(!isOpen()),
     get current() {
       return current;

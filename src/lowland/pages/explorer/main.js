@@ -10,7 +10,7 @@ import { filterButton, filterChips, searchBox } from "./filter.js";
 import { pageKeys, showHelp } from "./help.js";
 import { sidePane } from "./layout.js";
 import { mapPane } from "./map_pane.js";
-import { cancelMap, mapActions, mapsPane, removeMap, runAgain, tellOfEnd } from "./maps_pane.js";
+import { cancelMap, mapActions, mapsPane, outdatedBar, removeMap, runAgain, tellOfEnd } from "./maps_pane.js";
 import { methodsPane } from "./methods_pane.js";
 import { notice, tellProblem } from "./notices.js";
 import { acceptDrops, emptyState, openData } from "./open.js";
@@ -51,7 +51,8 @@ app.viewOptions = {
   statusActions: ({ key, status }) => {
     const map = store.maps.get(key);
     if (status === "queued" || status === "running") return [{ text: "Cancel", run: () => cancelMap(app, map) }];
-    return status === "done" ? [] : [{ text: "Run again", run: () => runAgain(app, map) }, { text: "Remove", run: () => removeMap(app, map) }];
+    if (status === "done") return map?.outdated ? [{ text: "Update", run: () => runAgain(app, map) }] : [];
+    return [{ text: "Run again", run: () => runAgain(app, map) }, { text: "Remove", run: () => removeMap(app, map) }];
   },
 };
 // The menu of a panel: what the list of maps offers, except for what the view has itself.
@@ -65,7 +66,7 @@ const bar = el(
   tools,
   el("div", { class: "bar-end" }, saveMenu, symbolButton("help", "Keys and gestures (?)", showHelp), right.handle),
 );
-const middle = el("main", { class: "middle" }, filterChips(app), app.stage.element, other);
+const middle = el("main", { class: "middle" }, outdatedBar(app), filterChips(app), app.stage.element, other);
 document.body.append(el("a", { class: "skip", href: "#maps" }, "Skip to the maps"), bar, lost, el("div", { class: "frame" }, left.element, middle, right.element), app.sendings);
 middle.id = "maps";
 middle.tabIndex = -1;
@@ -73,7 +74,14 @@ middle.tabIndex = -1;
 // Panes
 
 app.openTab = (key) => (["data", "methods", "maps"].includes(key) ? left : right).open(key);
-const reveal = (key) => right.choose(key); // without opening a closed pane
+let opened = false;
+// The first selection opens the pane, unless the person has closed it; later ones change its tab only.
+const reveal = (key) => {
+  right.choose(key);
+  if (document.documentElement.dataset.ready !== store.tableId) return; // a selection that is found again
+  if (!opened && !right.isOpen() && !right.wasClosed()) right.open(key);
+  opened = true;
+};
 app.focusMap = (id) => {
   store.set("focus", { focus: id });
   app.openTab("map");
@@ -86,8 +94,9 @@ app.showPoint = (row, open = true) => {
 // Tables
 
 // While a table is prepared again (roles, scale), its maps stay in sight; they are built again only if its rows, its
-// columns or its label changed.
-const shapeOf = (table) => JSON.stringify([table?.rows, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
+// columns, its label or the shape of its images changed.
+const shapeOf = (table) => JSON.stringify([table?.rows, table?.image_shape, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
+const askedTable = () => new URLSearchParams(location.hash.slice(1)).get("table"); // in the address
 const heard = new Map(); // when tables and maps were last reported, by id
 const gone = new Set(); // tables that were removed: events about them may come late
 app.takeTable = (table) => {
@@ -95,8 +104,8 @@ app.takeTable = (table) => {
   heard.set(table.id, performance.now());
   const before = store.tables.get(table.id);
   store.tables.set(table.id, { ...before, ...table });
-  if (!store.tableId) {
-    app.showTable(table); // opened by another browser or a script
+  if (!store.tableId || (!before && table.id === askedTable())) {
+    app.showTable(table); // opened by another browser or a script, or asked for before it was known
     return;
   }
   if (table.id !== store.tableId) return;
@@ -164,7 +173,7 @@ async function showCurrent() {
     const [maps, state] = await Promise.all([getJson(`/maps?table=${tableId}`), app.state.read(tableId)]);
     if (number !== showing) return;
     for (const map of maps) if (!store.maps.has(map.id)) store.maps.set(map.id, map); // an event may be newer
-    store.hidden = new Set(state.hidden ?? []);
+    store.hidden = new Set(state.hidden);
     watchView(app.stage.show(table));
     for (const event of ["current", "maps", "filter"]) store.emit(event);
     noMaps();
@@ -225,7 +234,9 @@ app.takeMap = (map) => {
   if (map.table !== store.tableId) return;
   heard.set(map.id, performance.now());
   const before = store.maps.get(map.id);
-  if (before && before.status === "done" && isActive(map)) return; // an event that was overtaken
+  const newer = (map.run ?? 0) - (before?.run ?? 0); // it is computed again in its place
+  if (before && (newer < 0 || (newer === 0 && before.status === "done" && isActive(map)))) return; // an event that was overtaken
+  if (before && newer > 0) app.stage.renew(map.id);
   store.maps.set(map.id, { ...before, ...map });
   if (!before) noMaps();
   app.stage.update(store.maps.get(map.id));
@@ -283,11 +294,17 @@ function connection(there, sentence) {
   wasLost = !there;
 }
 
+// Esc: no selection and no point.
+function clear() {
+  app.stage.view?.clearSelection();
+  if (store.point !== null) app.showPoint(null);
+}
+
 const removed = (thing) => thing.deleted || thing.removed || thing.status === "deleted" || thing.status === "removed";
 
 async function start() {
   acceptDrops(app);
-  pageKeys({ "/": search.focus, o: () => openData(app), n: () => app.openTab("methods"), "[": left.toggle, "]": right.toggle, "?": showHelp });
+  pageKeys({ "/": search.focus, o: () => openData(app), m: () => app.openTab("methods"), Escape: clear, "[": left.toggle, "]": right.toggle, "?": showHelp });
   try {
     const [session, methods, tables] = await Promise.all([getJson("/session"), getJson("/methods"), getJson("/tables")]);
     store.set("session", { session });
@@ -304,8 +321,7 @@ async function start() {
       },
       connection,
     );
-    const asked = new URLSearchParams(location.hash.slice(1)).get("table");
-    const first = store.tables.get(asked) ?? store.tables.get(session.table) ?? [...store.tables.values()].at(-1);
+    const first = store.tables.get(askedTable()) ?? store.tables.get(session.table) ?? [...store.tables.values()].at(-1);
     if (first) await app.showTable(first);
     else await showCurrent();
   } catch (error) {
@@ -317,7 +333,7 @@ async function start() {
 }
 
 addEventListener("hashchange", () => {
-  const asked = new URLSearchParams(location.hash.slice(1)).get("table");
+  const asked = askedTable();
   if (asked && asked !== store.tableId && store.tables.has(asked)) app.showTable(store.tables.get(asked));
 });
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // without the token

@@ -24,7 +24,7 @@ export function mapPane(app) {
 
   function fill() {
     const map = store.maps.get(store.focus);
-    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, map.outdated, store.maps.size]) : "";
+    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, map.outdated, map.run, store.maps.size]) : "";
     if (now === seen && map) return;
     seen = now;
     if (!map) {
@@ -53,7 +53,7 @@ export function mapPane(app) {
         done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
         done && morphControl(app, map),
       ),
-      map.outdated && el("p", { class: "warning" }, glyph("warning"), el("span", null, `${OUTDATED} Its actions run it again.`)),
+      map.outdated && el("p", { class: "warning" }, glyph("warning"), el("span", null, OUTDATED), button("Update", { kind: "small", onclick: () => runAgain(app, map) })),
       (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);
@@ -77,8 +77,8 @@ export function mapPane(app) {
       chartsOf = null;
       replace(charts);
       replace(placed);
-    } else if (chartsOf !== `${map.id} ${map.curves}`) {
-      chartsOf = `${map.id} ${map.curves}`;
+    } else if (chartsOf !== `${map.id} ${map.run} ${map.curves}`) {
+      chartsOf = `${map.id} ${map.run} ${map.curves}`;
       replace(charts);
       fillCharts(map);
       fillPlaced(app, map, placed);

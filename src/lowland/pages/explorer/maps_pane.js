@@ -1,8 +1,8 @@
 // The left pane's third tab: all maps of the table, with their state.
 
-import { duration, el } from "../view/elements.js";
+import { duration, el, some } from "../view/elements.js";
 import { deleteAt, patchJson, postJson } from "./api.js";
-import { actionMenu, button, replace, symbolButton } from "./elements.js";
+import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
 import { startMap } from "./methods_pane.js";
 import { askText, askYes, attempt, notice } from "./notices.js";
 import { isActive } from "./store.js";
@@ -16,7 +16,7 @@ export const STATES = {
   canceled: "canceled",
   broken: "interrupted",
 };
-export const OUTDATED = "Computed from other columns, or on another scale, than the table has now.";
+export const OUTDATED = "Computed from other columns, labels, weights or scales than the table has now.";
 export const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
 
 // How far a map is: stage, percent and time left, as far as they are known.
@@ -42,9 +42,28 @@ export const parametersText = (map) =>
     .join(", ");
 
 export const cancelMap = (app, map) => attempt(() => postJson(`/maps/${map.id}/cancel`));
-// A map that failed is computed again in its place; of a finished one, a second one is made.
+// A map that failed or is outdated is computed again in its place. Of a finished one, a second one is made.
 export const runAgain = (app, map) =>
-  map.status === "done" ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(() => postJson(`/maps/${map.id}/restart`));
+  map.status === "done" && !map.outdated ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(async () => (await app.store.settled(), app.takeMap(await postJson(`/maps/${map.id}/restart`))));
+const updateAll = async (app) => {
+  for (const map of outdatedMaps(app.store)) await runAgain(app, map);
+};
+const outdatedMaps = (store) => store.mapList().filter((map) => map.outdated && (map.status === "done" || isActive(map)));
+
+// Above the maps: how many were computed before the table was changed.
+export function outdatedBar(app) {
+  const { store } = app;
+  const words = el("span");
+  const bar = el("div", { class: "outdated-bar", role: "status", hidden: true }, glyph("warning"), words, button("Update all", { symbol: "redo", kind: "small", title: OUTDATED, onclick: () => updateAll(app) }));
+  const fill = () => {
+    const many = outdatedMaps(store).length;
+    bar.hidden = !many;
+    words.textContent = `${some(many, "map is outdated", "maps are outdated")}: the table was changed since.`;
+  };
+  store.on("maps", fill);
+  store.on("current", fill);
+  return bar;
+}
 
 export async function renameMap(app, map) {
   const name = await askText("Rename the map", { value: map.name });
@@ -72,7 +91,7 @@ export function mapActions(app, map) {
     [hidden ? "Show its panel" : "Hide its panel", () => app.hideMap(map.id, !hidden), { symbol: "eye", disabled: !["done", "running", "queued"].includes(map.status) }],
     ["Rename", () => renameMap(app, map), { symbol: "pen" }],
     null,
-    isActive(map) ? ["Cancel", () => cancelMap(app, map), { symbol: "stop" }] : ["Run again", () => runAgain(app, map), { symbol: "redo" }],
+    isActive(map) ? ["Cancel", () => cancelMap(app, map), { symbol: "stop" }] : [map.outdated ? "Update" : "Run again", () => runAgain(app, map), { symbol: "redo" }],
     ["Change its parameters", () => changeParameters(app, map), { symbol: "add" }],
     ["Remove", () => removeMap(app, map), { symbol: "trash", disabled: isActive(map) }],
   ];
@@ -113,6 +132,7 @@ export function mapsPane(app) {
       }
       const each = lines.get(map.id);
       each.node.dataset.status = map.status;
+      each.node.classList.toggle("outdated", Boolean(map.outdated));
       each.node.classList.toggle("off", store.hidden.has(map.id));
       each.node.classList.toggle("focused", store.focus === map.id);
       each.title.textContent = map.name;
@@ -122,12 +142,13 @@ export function mapsPane(app) {
       if (Number.isFinite(map.fraction) && map.status === "running") each.bar.value = map.fraction;
       else each.bar.removeAttribute("value");
       each.parameters.textContent = [map.outdated && OUTDATED, parametersText(map) || "default parameters"].filter(Boolean).join(" ");
-      const wanted = isActive(map) ? "stop" : ["failed", "broken", "canceled"].includes(map.status) ? "redo" : "";
+      const wanted = isActive(map) ? "stop" : ["failed", "broken", "canceled"].includes(map.status) ? "redo" : map.outdated ? "update" : "";
       if (each.quick.dataset.kind !== wanted) {
         each.quick.dataset.kind = wanted;
         replace(
           each.quick,
           wanted === "stop" && symbolButton("stop", "Cancel", () => cancelMap(app, store.maps.get(map.id))),
+          wanted === "update" && button("Update", { kind: "small", title: OUTDATED, onclick: () => runAgain(app, store.maps.get(map.id)) }),
           wanted === "redo" && symbolButton("redo", "Run again", () => runAgain(app, store.maps.get(map.id))),
         );
       }

@@ -20,7 +20,8 @@ export function selectionPane(app) {
   const contrast = el("div", { class: "contrast" });
   const table = el("div", { class: "selected-rows" });
   const saved = el("div", { class: "saved" });
-  const pane = el("div", { class: "pane-body" }, head, contrast, table, el("h3", null, "Saved selections"), saved);
+  const mean = el("figure", { class: "mean-image", hidden: true });
+  const pane = el("div", { class: "pane-body" }, head, mean, contrast, table, el("h3", null, "Saved selections"), saved);
 
   function fill() {
     const { selected } = store;
@@ -28,6 +29,8 @@ export function selectionPane(app) {
       replace(head, el("h2", null, "No rows selected"), el("p", { class: "note" }, "Choose Box, Lasso or Brush above the maps and drag over points. Shift adds, Alt removes, Esc clears."));
       replace(contrast);
       replace(table);
+      mean.hidden = true;
+      average.cancel();
       compare.cancel();
       list.cancel();
       return;
@@ -50,7 +53,18 @@ export function selectionPane(app) {
     waited = 0;
     compare();
     list();
+    mean.hidden = !store.table.has_images;
+    if (store.table.has_images) average();
   }
+
+  // The mean of the selected images.
+  const average = debounced(async () => {
+    const { tableId, selection } = store;
+    const made = await attempt(() => getFile(`/tables/${tableId}/image`, "mean.png", { method: "POST", json: { mask: maskText(selection) } }));
+    if (!made || tableId !== store.tableId || selection !== store.selection) return;
+    const address = URL.createObjectURL(made.blob);
+    replace(mean, el("img", { class: "picture", src: address, alt: "Mean of the selected images", onload: () => URL.revokeObjectURL(address) }), el("figcaption", { class: "note" }, "Mean of the selected images"));
+  }, 250);
 
   const nameIt = async () => {
     const name = await askText("Save the selection", { name: "Name", value: `Selection ${store.selections.length + 1}` });

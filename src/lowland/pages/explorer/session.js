@@ -7,6 +7,36 @@ import { applyConditions } from "./filter.js";
 import { attempt, notice } from "./notices.js";
 import { debounced } from "./store.js";
 
+// A tab keeps its own state over reloads. A copy of a tab has the same storage, but cannot have the lock.
+let tab = "";
+async function tabName() {
+  if (tab) return tab;
+  const fresh = () => Math.random().toString(36).slice(2, 14);
+  try {
+    tab = sessionStorage.getItem("lowland-tab") ?? fresh();
+    const isOurs = (await navigator.locks?.request(`lowland-tab-${tab}`, { ifAvailable: true }, async (lock) => {
+      if (lock) navigator.locks.request(`lowland-tab-${tab}`, () => new Promise(() => {})); // as long as the page is open
+      return lock !== null;
+    })) ?? true;
+    if (!isOurs) tab = fresh();
+    sessionStorage.setItem("lowland-tab", tab);
+  } catch {
+    tab ||= fresh(); // a browser that stores nothing
+  }
+  return tab;
+}
+
+// What has another form than expected, as in a damaged session file, is left out.
+const list = (value, fits) => (Array.isArray(value) ? value.filter(fits) : []);
+const repaired = ({ hidden, clusterings, conditions, coloring, neighbors, ...state }) => ({
+  ...state,
+  hidden: list(hidden, (id) => typeof id === "string"),
+  clusterings: list(clusterings, (each) => typeof each?.codes === "string" && Array.isArray(each.levels)),
+  conditions: list(conditions, (each) => typeof each?.column === "string" || typeof each?.rows === "string"),
+  coloring: typeof coloring?.kind === "string" ? coloring : null,
+  neighbors: Number.isInteger(neighbors) && neighbors > 0 ? neighbors : null,
+});
+
 export function keepState(app) {
   const { store } = app;
   let opened = null; // the table whose state has been restored: only that may be written
@@ -36,7 +66,7 @@ export function keepState(app) {
     if (text === last) return;
     last = text;
     try {
-      await putJson(`/tables/${opened}/state`, state);
+      await putJson(`/tables/${opened}/state?tab=${await tabName()}`, state);
     } catch {
       last = ""; // written again after the next change; a lost connection is shown elsewhere
     }
@@ -60,16 +90,16 @@ export function keepState(app) {
     },
     async read(table) {
       try {
-        return (await getJson(`/tables/${table}/state`)) ?? {};
+        return repaired((await getJson(`/tables/${table}/state?tab=${await tabName()}`)) ?? {});
       } catch {
-        return {};
+        return repaired({});
       }
     },
     // Bring back what was seen; the view has been made with the maps of the table.
     async restore(table, state) {
       const { view } = app.stage;
       const gone = () => view !== app.stage.view; // another table is shown meanwhile
-      store.clusterings = (state.clusterings ?? []).map((each) => readClusters(each, each.name));
+      store.clusterings = state.clusterings.map((each) => readClusters(each, each.name));
       if (state.neighbors) store.neighbors = state.neighbors;
       if (state.view) {
         try {
@@ -81,7 +111,8 @@ export function keepState(app) {
       if (gone()) return;
       if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index])) await colorBy(app, state.coloring);
       else store.emit("coloring");
-      if (!gone() && state.conditions?.length) await applyConditions(app, state.conditions);
+      const known = ({ column, rows }) => (column === null ? rows : store.table.columns.some((each) => each.name === column));
+      if (!gone() && state.conditions.some(known)) await applyConditions(app, state.conditions.filter(known));
       if (gone()) return;
       if (Number.isInteger(state.point) && state.point < store.table.rows) app.showPoint(state.point, false);
       if (state.focus && store.maps.has(state.focus)) store.set("focus", { focus: state.focus });

@@ -27,7 +27,7 @@ export function createStage(app) {
   const { store } = app;
   const root = el("div", { class: "stage" });
   const tools = el("div", { class: "strip" });
-  const stage = { element: root, view: null, show, close, update, remove, liveAt, loadTrust, ready: null };
+  const stage = { element: root, view: null, show, close, update, remove, renew, liveAt, loadTrust, ready: null };
   const loaded = new Map(); // id -> version of the coordinates in the view
   const loading = new Set();
   const wanted = new Map(); // id -> version of a snapshot that came while another was being fetched
@@ -76,6 +76,7 @@ export function createStage(app) {
     progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(loaded.has(map.id) ? { ...map, stage: null } : map) } : null, // a live map stays in sight
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
     scores: mainScores(map),
+    badge: map.outdated ? "outdated" : null,
   });
 
   function show(table) {
@@ -94,7 +95,7 @@ export function createStage(app) {
     replace(tools, app.colorControl, strip);
     replace(root, tools, room);
     const maps = store.mapList().filter((map) => !store.hidden.has(map.id));
-    stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))), fit: "fill", toolbar: strip, ...app.viewOptions });
+    stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))), fit: "fill", toolbar: strip, compact: true, ...app.viewOptions });
     room.addEventListener("click", (event) => {
       const panel = stage.view?.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(event.target));
       if (panel) app.focusMap(panel.map.key);
@@ -131,6 +132,12 @@ export function createStage(app) {
     loaded.delete(id);
   }
 
+  // A map is computed again: its points stay in sight until the new ones come.
+  function renew(id) {
+    loaded.delete(id);
+    if (viewMap(id)) stage.view.update(id, { trust: {}, placed: null });
+  }
+
   async function fetchCoordinates(map) {
     if (map.status === "running" && map.version > 0) liveAt(map.id, map.version);
     if (map.status !== "done" || loaded.get(map.id) === "done" || loading.has(map.id)) return;
@@ -138,16 +145,19 @@ export function createStage(app) {
     const { view } = stage;
     try {
       const coordinates = await getFloats(`/maps/${map.id}/coordinates`);
-      if (view !== stage.view || store.hidden.has(map.id)) return;
+      if (view !== stage.view || store.hidden.has(map.id) || isReplaced(map)) return;
       loaded.set(map.id, "done");
       view.update(map.id, { coordinates, components: Math.round(coordinates.length / store.table.rows) || map.components, status: "done" });
       store.emit("coordinates", map.id);
     } catch (error) {
-      tellProblem(error);
+      if (!isReplaced(map)) tellProblem(error);
     } finally {
       loading.delete(map.id);
+      if (view === stage.view && isReplaced(map)) fetchCoordinates(store.maps.get(map.id));
     }
   }
+
+  const isReplaced = (map) => store.maps.has(map.id) && store.maps.get(map.id).run !== map.run;
 
   // A new snapshot of a map: fetched at once, or after the one that is on its way.
   async function liveAt(id, version) {

@@ -252,7 +252,7 @@ export class Gestures {
     else if (event.key === "0") panel.toggleZoom();
     else if (event.key === "n" || event.key === "p") this.step(event.key === "n" ? 1 : -1);
     else if (event.key === " " && view.hovered >= 0) view.selectRows([view.hovered], "add");
-    else if (event.key === "[" || event.key === "]")
+    else if (view.settings.tool === "brush" && (event.key === "[" || event.key === "]"))
       view.set({ brush: Math.max(4, Math.min(120, view.settings.brush * (event.key === "]" ? 1.3 : 1 / 1.3))) });
     else if (event.key === "Enter") {
       if (!(view.hovered >= 0 && view.emit("click", { row: view.hovered, key: panel.key, event }))) panel.enlarge();

@@ -18,6 +18,7 @@ export function createLegend(view) {
   };
   for (const event of ["colors", "theme", "neighbors"]) view.on(event, draw);
   view.on("classes", () => markPressed(view, node));
+  view.on("filter", () => markCounts(view, node));
   view.addPart(node);
   draw();
   return node;
@@ -76,6 +77,7 @@ function classParts(view) {
     const wanted = text.trim().toLowerCase(),
       found = codes.filter((code) => !wanted || nameOf(coloring, code).toLowerCase().includes(wanted));
     list.replaceChildren(...found.slice(0, MOST_LISTED).map((code) => classButton(view, code)));
+    markCounts(view, list);
     if (found.length > MOST_LISTED)
       list.append(
         el(
@@ -118,8 +120,7 @@ const nameOf = (coloring, code) => coloring.levels[code] ?? "no label";
 
 function classButton(view, code) {
   const { coloring } = view,
-    name = nameOf(coloring, code),
-    many = coloring.counts[code];
+    name = nameOf(coloring, code);
   return el(
     "button",
     {
@@ -127,13 +128,28 @@ function classButton(view, code) {
       class: "lv-class",
       "data-code": String(code),
       "aria-pressed": String(!view.hiddenClasses.has(code)),
-      title: `${name}: ${some(many, "row")}. Click to show only this class, Shift-click to hide or show it, Alt-click to select its rows.`,
       onclick: (event) => press(view, code, event),
     },
     sampleOf(view, code < coloring.levels.length ? code % LOOKS : MISSING),
     el("span", { class: "lv-name" }, brief(name, 40)),
-    el("span", { class: "lv-count" }, count(many)),
+    el("span", { class: "lv-count" }),
   );
+}
+
+// How many rows of each class the filter shows.
+function markCounts({ coloring, filterMask }, node) {
+  if (coloring.type !== "classes") return;
+  const { levels } = coloring,
+    counts = filterMask ? new Uint32Array(levels.length + 1) : coloring.counts;
+  if (filterMask)
+    for (let row = 0; row < filterMask.length; row++)
+      if (filterMask[row]) counts[Math.min(coloring.codes[row], levels.length)]++;
+  for (const button of node.querySelectorAll(".lv-class")) {
+    const code = Number(button.dataset.code),
+      many = counts[code] ?? 0;
+    button.querySelector(".lv-count").textContent = count(many);
+    button.title = `${nameOf(coloring, code)}: ${some(many, "row")}. Click to show only this class, Shift-click to hide or show it, Alt-click to select its rows.`;
+  }
 }
 
 function press(view, code, event) {

@@ -1,6 +1,7 @@
 // What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names of axes.
 
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
+import { HIDDEN } from "./rows.js";
 import { outline } from "./stamps.js";
 
 export function drawMarks(context, view, scale) {
@@ -13,6 +14,7 @@ export function drawMarks(context, view, scale) {
     context.rect(left, top, wide, high);
     context.clip();
     context.translate(left, top);
+    drawThumbnails(context, view, panel, wide, high, scale);
     drawAxisNames(context, panel, wide, high, scale);
     if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
     if (view.hovered >= 0)
@@ -34,6 +36,45 @@ export function drawMarks(context, view, scale) {
     if (panel.trail) drawTrail(context, view, panel, scale);
     context.restore();
   }
+}
+
+const FEW_IMAGES = 60; // points in sight up to which their images are drawn
+const MOST_SEARCHED = 200000; // rows that are searched for points in sight
+const THUMBNAIL = 34; // pixels
+
+// The images of the rows, if the map is zoomed in so far that few are in sight.
+function drawThumbnails(context, view, panel, wide, high, scale) {
+  const { table, rows } = view;
+  if (!table.thumbnail || panel.zoomed.zoom < 1.5 || panel.solid || panel.motion || table.n > MOST_SEARCHED) return;
+  const seen = [],
+    { ax, bx, ay, by } = panel.place(wide, high),
+    { X, Y } = panel.frame;
+  for (let slot = 0; slot < X.length && seen.length <= FEW_IMAGES; slot++) {
+    const x = X[slot] * ax + bx,
+      y = Y[slot] * ay + by;
+    if (x >= 0 && y >= 0 && x <= wide && y <= high && !(rows.flags[slot] & HIDDEN)) seen.push([rows.order[slot], x, y]);
+  }
+  if (seen.length > FEW_IMAGES) return;
+  const side = THUMBNAIL * scale;
+  context.imageSmoothingEnabled = false;
+  for (const [row, x, y] of seen) {
+    const image = thumbnailOf(view, row);
+    if (!image.complete || !image.naturalWidth) continue;
+    const by = side / Math.max(image.naturalWidth, image.naturalHeight);
+    context.drawImage(image, x + 4 * scale, y + 4 * scale, image.naturalWidth * by, image.naturalHeight * by);
+  }
+}
+
+function thumbnailOf(view, row) {
+  view.thumbnails ??= new Map();
+  if (!view.thumbnails.has(row)) {
+    if (view.thumbnails.size > 10 * FEW_IMAGES) view.thumbnails.clear();
+    const image = new Image();
+    image.onload = () => view.stage.askMarks();
+    image.src = view.table.thumbnail(row);
+    view.thumbnails.set(row, image);
+  }
+  return view.thumbnails.get(row);
 }
 
 function drawRing(context, { theme }, at, r, scale) {

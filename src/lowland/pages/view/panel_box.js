@@ -104,7 +104,8 @@ export class PanelBox {
       if (!node.contains(event.relatedTarget)) node.open = false;
     });
     node.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
+      if (event.key !== "Escape" || !node.open) return;
+      event.stopPropagation(); // this closes the menu, and nothing else
       node.open = false;
       node.firstChild.focus();
     });
@@ -123,12 +124,15 @@ export class PanelBox {
   tell() {
     const { map, view } = this,
       waiting = !map.coordinates;
+    const own = view.mapOf(this.key)?.name ?? map.name,
+      name = this.key === map.key ? map.name : `${own} → ${map.name}`; // its points have moved to another map
     this.title.replaceChildren(
-      ...parted(map.name),
+      ...parted(name),
       ...(map.badge ? [el("span", { class: "lv-badge" }, map.badge)] : []),
+      ...(map.badge && map.status === "done" ? view.statusActions(map).map((each) => this.badgeButton(each)) : []),
     );
-    this.node.setAttribute("aria-label", map.name);
-    this.title.title = map.name;
+    this.node.setAttribute("aria-label", name);
+    this.title.title = name;
     this.plot.setAttribute(
       "aria-label",
       `${map.name}: map of ${some(waiting ? 0 : map.onMap, "row")}. ${map.subtitle}`,
@@ -149,6 +153,15 @@ export class PanelBox {
     this.tellStatus(waiting);
     this.tellNote();
     view.stage?.askMarks();
+  }
+
+  // What can be done about what the badge says.
+  badgeButton({ text, run }) {
+    const press = (event) => {
+      event.stopPropagation(); // the heading has a click of its own
+      run(this.map);
+    };
+    return el("button", { type: "button", class: "lv-badge", onclick: press }, text);
   }
 
   tellStatus(waiting) {

@@ -37,14 +37,17 @@ export function createToolbar(view) {
     () => [view.maps.length > 1, view.layout.mode],
     () => layout.replaceChildren(...layoutFields(view)),
   );
-  node.append(
-    colors,
-    toolField(view),
+  const rare = [
     sizeField(view),
     checkField(view, "density", "Density", "Show how many points lie where, for crowded maps"),
     axes,
     checkField(view, "linked", "Link zoom", "Zoom and move all maps together"),
     layout,
+  ];
+  node.append(
+    colors,
+    toolField(view),
+    ...(view.compact ? [viewMenu(rare)] : rare),
   );
   view.on("colors", drawColors);
   view.on("axes", drawAxes);
@@ -58,6 +61,26 @@ export function createToolbar(view) {
   drawAxes();
   drawLayout();
   view.addPart(node);
+  return node;
+}
+
+// What is seldom changed, behind one button. It closes with Escape, and with a click elsewhere.
+function viewMenu(parts) {
+  const node = el("details", { class: "lv-view-menu" }, el("summary", null, "View"), el("div", null, parts));
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !node.open) return;
+    event.stopPropagation();
+    node.open = false;
+    node.firstChild.focus();
+  });
+  node.addEventListener("toggle", () => {
+    const close = (event) => {
+      if (node.contains(event.target)) return;
+      node.open = false;
+      removeEventListener("pointerdown", close);
+    };
+    if (node.open) addEventListener("pointerdown", close);
+  });
   return node;
 }
 

@@ -71,6 +71,7 @@ export class View extends LinkedRows {
       axes: { x: 0, y: 1, z: 2 },
       ...options.settings,
     };
+    this.compact = options.compact ?? false; // whether the switches that are seldom used are in a menu
     this.actions = options.actions ?? (() => []);
     this.statusActions = options.statusActions ?? (() => []);
     this.rows = new RowStates(randomOrder(this.table.n));
