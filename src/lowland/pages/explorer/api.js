@@ -16,7 +16,8 @@ function failure(status, text) {
   try {
     const reply = JSON.parse(text);
     if (typeof reply.error === "string") return new ApiError(reply.error, reply.type, status);
-    if (reply.detail) return new ApiError(`The server refused this: ${JSON.stringify(reply.detail)}`, "Refused", status);
+    if (reply.detail)
+      return new ApiError(`The server refused this: ${JSON.stringify(reply.detail)}`, "Refused", status);
   } catch {
     // no JSON: the sentence below
   }
@@ -103,7 +104,10 @@ export function sendFile(path, file, onprogress, fields = {}) {
     for (const [name, value] of Object.entries(fields)) form.append(name, value);
     form.append("file", file, file.name);
     request.open("POST", `/api${path}`);
-    request.upload.addEventListener("progress", (event) => event.lengthComputable && onprogress?.(event.loaded / event.total));
+    request.upload.addEventListener(
+      "progress",
+      (event) => event.lengthComputable && onprogress?.(event.loaded / event.total),
+    );
     request.addEventListener("load", () => {
       if (request.status >= 200 && request.status < 300) resolve(JSON.parse(request.responseText || "null"));
       else reject(failure(request.status, request.responseText));
@@ -125,7 +129,11 @@ export function listen(handlers, onstate) {
   let waiting = null;
   let again = null;
   let heard = 0;
-  const why = () => getJson("/session").then(() => NO_ANSWER, (error) => error.message);
+  const why = () =>
+    getJson("/session").then(
+      () => NO_ANSWER,
+      (error) => error.message,
+    );
   const hear = () => (heard = performance.now());
   const stop = () => {
     source?.close();

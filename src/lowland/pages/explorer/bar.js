@@ -14,7 +14,10 @@ export function tableChoice(app) {
     name: "Table",
     kind: "table-picker",
     groups: () => [
-      { name: "Tables", items: [...store.tables.values()].map((table) => ({ key: table.id, text: table.name, note: note(table) })) },
+      {
+        name: "Tables",
+        items: [...store.tables.values()].map((table) => ({ key: table.id, text: table.name, note: note(table) })),
+      },
       { name: "", items: [{ key: "+", text: "Open other data…" }] },
     ],
     onpick: (key) => (key === "+" ? openData(app) : app.showTable(store.tables.get(key))),
@@ -22,7 +25,11 @@ export function tableChoice(app) {
 }
 
 export function saveButton(app) {
-  const anchor = button("Save", { symbol: "save", "aria-haspopup": "menu", title: "Save the session, or write a report" });
+  const anchor = button("Save", {
+    symbol: "save",
+    "aria-haspopup": "menu",
+    title: "Save the session, or write a report",
+  });
   anchor.addEventListener("click", () =>
     actionMenu(anchor, [
       ["Session: table, maps, selections (one file)", () => saveArchive(app), { symbol: "save" }],

@@ -21,17 +21,33 @@ export function coloringPicker(app) {
   function groups() {
     const { table } = store;
     const label = table.columns.find((column) => column.role === "label");
-    const measures = new Map(store.mapList().flatMap((map) => (map.measures ?? []).map((measure) => [measure.name, measure])));
+    const measures = new Map(
+      store.mapList().flatMap((map) => (map.measures ?? []).map((measure) => [measure.name, measure])),
+    );
     const columns = table.columns
       .map((column, index) => ({ key: `column:${index}`, text: column.name, note: column.kind, kind: column.kind }))
-      .filter((item, index) => !["id", "missing", "drop"].includes(item.kind) && app.stage.table?.columns[index].kind !== "text");
-    const own = [...(label ? [{ key: "label", text: label.name, note: "label" }] : []), { key: "none", text: "One color" }];
+      .filter(
+        (item, index) =>
+          !["id", "missing", "drop"].includes(item.kind) && app.stage.table?.columns[index].kind !== "text",
+      );
+    const own = [
+      ...(label ? [{ key: "label", text: label.name, note: "label" }] : []),
+      { key: "none", text: "One color" },
+    ];
     const computed = [
       ...store.clusterings.map((each, i) => ({ key: `cluster:${i}`, text: each.name, note: "clusters" })),
       { key: "clusters", text: "Clusters…", note: "find groups of rows" },
-      { key: "distance", text: store.point === null ? "Distance from a point (click one first)" : `Distance from row ${store.point}`, note: "in the data, not on the map" },
+      {
+        key: "distance",
+        text: store.point === null ? "Distance from a point (click one first)" : `Distance from row ${store.point}`,
+        note: "in the data, not on the map",
+      },
     ];
-    const trust = [...measures.keys()].map((name) => ({ key: `trust:${name}`, text: name, note: MEASURES[name] ?? "trust of every point" }));
+    const trust = [...measures.keys()].map((name) => ({
+      key: `trust:${name}`,
+      text: name,
+      note: MEASURES[name] ?? "trust of every point",
+    }));
     return [
       { name: "", items: own },
       { name: "Trust", items: trust },
@@ -111,7 +127,13 @@ function clusterDialog(app, done) {
   const { store } = app;
   const asked = { clusters: 8, algorithm: "k-means", map: "" };
   const maps = store.mapList().filter((map) => map.status === "done");
-  const number = el("input", { type: "number", min: 2, max: 200, value: 8, oninput: () => (asked.clusters = Number(number.value)) });
+  const number = el("input", {
+    type: "number",
+    min: 2,
+    max: 200,
+    value: 8,
+    oninput: () => (asked.clusters = Number(number.value)),
+  });
   const places = [["", "The data (all features)"], ...maps.map((map) => [map.id, `The map ${map.name}`])];
   openDialog(
     "Color by clusters",
@@ -119,7 +141,9 @@ function clusterDialog(app, done) {
       const go = button("Find clusters", { kind: "main" });
       go.addEventListener("click", async () => {
         go.disabled = true;
-        const reply = await attempt(() => postJson(`/tables/${store.tableId}/clusters`, { ...asked, map: asked.map || null }));
+        const reply = await attempt(() =>
+          postJson(`/tables/${store.tableId}/clusters`, { ...asked, map: asked.map || null }),
+        );
         go.disabled = false;
         if (!reply) return;
         const where = asked.map ? store.mapName(asked.map) : "the data";
@@ -131,11 +155,28 @@ function clusterDialog(app, done) {
         el(
           "div",
           { class: "fields" },
-          labeled("Of", choice(places, "", (value) => (asked.map = value))),
-          labeled("Algorithm", choice([["k-means", "k-means: compact groups"], ["density", "Density (HDBSCAN): groups of any shape; rows in sparse regions belong to none"]], "k-means", (value) => (asked.algorithm = value))),
+          labeled(
+            "Of",
+            choice(places, "", (value) => (asked.map = value)),
+          ),
+          labeled(
+            "Algorithm",
+            choice(
+              [
+                ["k-means", "k-means: compact groups"],
+                ["density", "Density (HDBSCAN): groups of any shape; rows in sparse regions belong to none"],
+              ],
+              "k-means",
+              (value) => (asked.algorithm = value),
+            ),
+          ),
           labeled("Number of clusters", number),
         ),
-        el("p", { class: "note" }, "Clusters of the data do not depend on a map. Clusters of a map show what the picture suggests, true or not."),
+        el(
+          "p",
+          { class: "note" },
+          "Clusters of the data do not depend on a map. Clusters of a map show what the picture suggests, true or not.",
+        ),
         el("div", { class: "actions" }, button("Cancel", { onclick: close }), go),
       ];
     },

@@ -15,13 +15,31 @@ export const ROLES = {
 };
 const SHORT = { feature: "feature", label: "label", id: "name", weight: "weight", keep: "shown", drop: "ignored" };
 const LISTED = 150; // columns listed at once
-const SYMBOLS = { number: "#", integer: "#", boolean: "◐", category: "A", ordered: "A", date: "◷", text: "¶", id: "№", constant: "=", missing: "∅", drop: "×" };
+const SYMBOLS = {
+  number: "#",
+  integer: "#",
+  boolean: "◐",
+  category: "A",
+  ordered: "A",
+  date: "◷",
+  text: "¶",
+  id: "№",
+  constant: "=",
+  missing: "∅",
+  drop: "×",
+};
 
 // What is typical of a column, in a few words.
 function columnFacts(column) {
   const parts = [];
-  if (Number.isFinite(column.min) && Number.isFinite(column.max)) parts.push(`${number(column.min, 4)} to ${number(column.max, 4)}`);
-  else if (column.distinct) parts.push(["id", "text", "date"].includes(column.kind) ? some(column.distinct, "different value") : some(column.distinct, "level"));
+  if (Number.isFinite(column.min) && Number.isFinite(column.max))
+    parts.push(`${number(column.min, 4)} to ${number(column.max, 4)}`);
+  else if (column.distinct)
+    parts.push(
+      ["id", "text", "date"].includes(column.kind)
+        ? some(column.distinct, "different value")
+        : some(column.distinct, "level"),
+    );
   if (column.missing) parts.push(`${count(column.missing)} missing`);
   if (column.detail) parts.push(String(column.detail));
   if (column.unused && column.role === "keep") parts.push(`not used: ${column.unused}`);
@@ -32,7 +50,8 @@ export async function setRole(app, column, role) {
   const { table } = app.store;
   const roles = {};
   // A table has one label, one name and one weight: the former one is only shown from then on.
-  if (["label", "id", "weight"].includes(role)) for (const other of table.columns) if (other.role === role) roles[other.name] = "keep";
+  if (["label", "id", "weight"].includes(role))
+    for (const other of table.columns) if (other.role === role) roles[other.name] = "keep";
   roles[column.name] = role;
   await setRoles(app, roles);
 }
@@ -43,7 +62,12 @@ async function setRoles(app, roles) {
 
 export function columnList(app) {
   const list = el("div", { class: "columns-list" });
-  const search = el("input", { type: "search", placeholder: "Find a column", "aria-label": "Find a column", oninput: () => fill() });
+  const search = el("input", {
+    type: "search",
+    placeholder: "Find a column",
+    "aria-label": "Find a column",
+    oninput: () => fill(),
+  });
   const many = button("All…", { kind: "small", title: "Set the role of all columns found" });
   const head = el("div", { class: "row" }, search, many);
   let found = [];
@@ -64,12 +88,15 @@ export function columnList(app) {
     if (of !== table.id) search.value = "";
     of = table.id;
     const words = search.value.trim().toLowerCase();
-    found = table.columns.filter((column) => !words || `${column.name} ${column.kind} ${SHORT[column.role]}`.toLowerCase().includes(words));
+    found = table.columns.filter(
+      (column) => !words || `${column.name} ${column.kind} ${SHORT[column.role]}`.toLowerCase().includes(words),
+    );
     head.hidden = table.columns.length < 8;
     replace(
       list,
       found.slice(0, LISTED).map((column) => line(column)),
-      found.length > LISTED && el("p", { class: "note" }, `${count(found.length - LISTED)} more columns: find them by name.`),
+      found.length > LISTED &&
+        el("p", { class: "note" }, `${count(found.length - LISTED)} more columns: find them by name.`),
       !found.length && el("p", { class: "note" }, "No column has this name."),
     );
   }
@@ -77,12 +104,25 @@ export function columnList(app) {
   function line(column) {
     const role = el(
       "button",
-      { type: "button", class: `role ${column.role}`, "aria-haspopup": "menu", "aria-label": `Role of ${column.name}: ${SHORT[column.role]}`, title: ROLES[column.role] },
+      {
+        type: "button",
+        class: `role ${column.role}`,
+        "aria-haspopup": "menu",
+        "aria-label": `Role of ${column.name}: ${SHORT[column.role]}`,
+        title: ROLES[column.role],
+      },
       SHORT[column.role] ?? column.role,
       glyph("down"),
     );
     role.addEventListener("click", () =>
-      actionMenu(role, Object.entries(ROLES).map(([key, text]) => [text, () => setRole(app, column, key), { checked: key === column.role }])),
+      actionMenu(
+        role,
+        Object.entries(ROLES).map(([key, text]) => [
+          text,
+          () => setRole(app, column, key),
+          { checked: key === column.role },
+        ]),
+      ),
     );
     const facts = columnFacts(column);
     const prepared = app.store.table.prepared?.[column.name];
@@ -90,7 +130,12 @@ export function columnList(app) {
       "div",
       { class: `column-line ${column.role === "drop" ? "dropped" : ""}` },
       el("span", { class: "kind", title: column.kind, "aria-label": column.kind }, SYMBOLS[column.kind] ?? "?"),
-      el("span", { class: "column-name" }, el("span", { title: column.name }, column.name), facts && el("small", { title: prepared ? `${facts}. In the maps: ${prepared}.` : facts }, facts)),
+      el(
+        "span",
+        { class: "column-name" },
+        el("span", { title: column.name }, column.name),
+        facts && el("small", { title: prepared ? `${facts}. In the maps: ${prepared}.` : facts }, facts),
+      ),
       role,
     );
   }

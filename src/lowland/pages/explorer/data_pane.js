@@ -18,14 +18,18 @@ const SCALE_NOTES = {
   standard: "Mean 0 and standard deviation 1 in every column.",
   none: "Columns with a large variance dominate the maps.",
 };
-export const isNumeric = (column) => ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
-const asText = (note) => (typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note)));
+export const isNumeric = (column) =>
+  ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
+const asText = (note) =>
+  typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note));
 
 // The shapes that rows of so many pixels may have: squares, and common ones of other kinds.
 const IMAGE_SHAPES = { 560: [28, 20], 3072: [32, 32, 3], 10304: [112, 92], 12288: [64, 64, 3] };
 const NUMERIC = ["number", "integer", "boolean", "constant"];
 function imageShape(table) {
-  const pixels = table.columns.filter((column) => NUMERIC.includes(column.kind) && ["feature", "drop", "keep"].includes(column.role));
+  const pixels = table.columns.filter(
+    (column) => NUMERIC.includes(column.kind) && ["feature", "drop", "keep"].includes(column.role),
+  );
   const side = Math.round(Math.sqrt(pixels.length));
   if (pixels.some((column) => column.min < 0 || column.missing)) return null;
   return IMAGE_SHAPES[pixels.length] ?? (side >= 4 && side * side === pixels.length ? [side, side] : null);
@@ -38,7 +42,16 @@ export function dataPane(app) {
   const columns = columnList(app);
   const images = el("div", { class: "images" });
   const scale = el("div");
-  const pane = el("div", { class: "pane-body" }, summary, findings, images, scale, el("h3", null, "Columns"), columns.element);
+  const pane = el(
+    "div",
+    { class: "pane-body" },
+    summary,
+    findings,
+    images,
+    scale,
+    el("h3", null, "Columns"),
+    columns.element,
+  );
 
   function fill() {
     const { table } = store;
@@ -48,24 +61,42 @@ export function dataPane(app) {
     replace(
       summary,
       el("div", { class: "row spread" }, el("h2", { title: table.source ?? table.name }, table.name), renameButton()),
-      ready && el("p", { class: "note" }, `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${some(table.duplicates, "duplicate")}` : ""}`),
+      ready &&
+        el(
+          "p",
+          { class: "note" },
+          `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${some(table.duplicates, "duplicate")}` : ""}`,
+        ),
       parentLine(table),
       table.status === "reading" && ready && el("progress", { "aria-label": "The rows are being prepared" }),
       table.unprepared && el("p", { class: "warning" }, glyph("warning"), el("span", null, table.unprepared)),
       el(
         "div",
         { class: "row" },
-        button("Rows", { symbol: "columns", kind: "small", title: "Look at the rows of the table", disabled: !ready, onclick: () => showRows(app) }),
-        button("Reading", { kind: "small", title: "How the file is read: separator, decimal mark, encoding …", onclick: () => readingDialog(app) }),
+        button("Rows", {
+          symbol: "columns",
+          kind: "small",
+          title: "Look at the rows of the table",
+          disabled: !ready,
+          onclick: () => showRows(app),
+        }),
+        button("Reading", {
+          kind: "small",
+          title: "How the file is read: separator, decimal mark, encoding …",
+          onclick: () => readingDialog(app),
+        }),
         button("Open other data", { symbol: "folder", kind: "small", onclick: () => openData(app) }),
         button("Remove", { symbol: "trash", kind: "small", onclick: () => removeTable(app) }),
       ),
     );
-    for (const part of [findings, images, scale, columns.element, columns.element.previousSibling]) part.hidden = !ready;
+    for (const part of [findings, images, scale, columns.element, columns.element.previousSibling])
+      part.hidden = !ready;
     if (!ready) return;
     const notes = (table.notes ?? []).map(asText);
     const hasLabel = table.columns.some((column) => column.role === "label");
-    const advice = (table.suggestions ?? []).map(asText).filter((text) => !(hasLabel && /may contain classes/.test(text)));
+    const advice = (table.suggestions ?? [])
+      .map(asText)
+      .filter((text) => !(hasLabel && /may contain classes/.test(text)));
     replace(
       findings,
       notes.length + advice.length > 0 &&
@@ -73,7 +104,12 @@ export function dataPane(app) {
           "details",
           { class: "found", open: notes.length + advice.length <= 4 },
           el("summary", null, `${some(notes.length + advice.length, "finding")} in the data`),
-          el("ul", null, notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))), advice.map((text) => el("li", { class: "finding advice" }, glyph("arrow"), el("span", null, text)))),
+          el(
+            "ul",
+            null,
+            notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))),
+            advice.map((text) => el("li", { class: "finding advice" }, glyph("arrow"), el("span", null, text))),
+          ),
         ),
     );
     const set = (value) => attempt(() => patchJson(`/tables/${table.id}`, { scale: value }));
@@ -81,10 +117,26 @@ export function dataPane(app) {
     const shape = table.has_images ? table.image_shape : imageShape(table);
     replace(
       images,
-      shape && table.has_images && el("div", { class: "row spread" }, el("span", { class: "note" }, `Each row is an image of ${shape[0]} × ${shape[1]} pixels.`), button("Not images", { kind: "small", onclick: () => setShape([]) })),
-      shape && !table.has_images && button(`These are images, ${shape[0]} × ${shape[1]}`, { kind: "small", title: "Show each row as an image. Pixels are not standardized.", onclick: () => setShape(shape) }),
+      shape &&
+        table.has_images &&
+        el(
+          "div",
+          { class: "row spread" },
+          el("span", { class: "note" }, `Each row is an image of ${shape[0]} × ${shape[1]} pixels.`),
+          button("Not images", { kind: "small", onclick: () => setShape([]) }),
+        ),
+      shape &&
+        !table.has_images &&
+        button(`These are images, ${shape[0]} × ${shape[1]}`, {
+          kind: "small",
+          title: "Show each row as an image. Pixels are not standardized.",
+          onclick: () => setShape(shape),
+        }),
     );
-    replace(scale, labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]));
+    replace(
+      scale,
+      labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]),
+    );
     columns.fill();
   }
 
@@ -102,7 +154,15 @@ export function dataPane(app) {
 
   const parentLine = (table) => {
     const parent = table.parent && store.tables.get(table.parent);
-    return parent && el("p", { class: "note" }, "A part of ", el("button", { type: "button", class: "link", onclick: () => app.showTable(parent) }, parent.name));
+    return (
+      parent &&
+      el(
+        "p",
+        { class: "note" },
+        "A part of ",
+        el("button", { type: "button", class: "link", onclick: () => app.showTable(parent) }, parent.name),
+      )
+    );
   };
   store.on("table", fill);
   store.on("current", fill);
@@ -137,12 +197,17 @@ function showRows(app) {
       app.showPoint(row);
     },
   });
-  const box = openDialog(`${table.name}: ${some(table.rows, "row")}`, () => [grid.element, el("p", { class: "note" }, "Click a row to see it on the maps.")], { kind: "wide" });
+  const box = openDialog(
+    `${table.name}: ${some(table.rows, "row")}`,
+    () => [grid.element, el("p", { class: "note" }, "Click a row to see it on the maps.")],
+    { kind: "wide" },
+  );
   grid.draw();
 }
 
 async function rowsOf(table, from, count, columns) {
-  if (columns.length === table.columns.length) return (await getJson(`/tables/${table.id}/rows?start=${from}&count=${count}`)).rows;
+  if (columns.length === table.columns.length)
+    return (await getJson(`/tables/${table.id}/rows?start=${from}&count=${count}`)).rows;
   const rows = Array.from({ length: count }, (_, i) => from + i);
   return valuesOf(table.id, rows, columns);
 }
@@ -154,10 +219,37 @@ export async function valuesOf(table, rows, columns) {
 }
 
 const READING = [
-  ["separator", "Separator", [["", "Automatic"], [",", "Comma ,"], [";", "Semicolon ;"], ["\t", "Tab"], ["|", "Bar |"], [" ", "Space"]]],
-  ["decimal", "Decimal mark", [["", "Automatic"], [".", "Point 1.5"], [",", "Comma 1,5"]]],
+  [
+    "separator",
+    "Separator",
+    [
+      ["", "Automatic"],
+      [",", "Comma ,"],
+      [";", "Semicolon ;"],
+      ["\t", "Tab"],
+      ["|", "Bar |"],
+      [" ", "Space"],
+    ],
+  ],
+  [
+    "decimal",
+    "Decimal mark",
+    [
+      ["", "Automatic"],
+      [".", "Point 1.5"],
+      [",", "Comma 1,5"],
+    ],
+  ],
   ["encoding", "Encoding", [["", "Automatic"], "utf-8", "latin-1", "cp1252", "utf-16", "shift_jis", "gb18030"]],
-  ["header", "First line", [["", "Automatic"], ["true", "Names of the columns"], ["false", "Values"]]],
+  [
+    "header",
+    "First line",
+    [
+      ["", "Automatic"],
+      ["true", "Names of the columns"],
+      ["false", "Values"],
+    ],
+  ],
 ];
 
 // The options that concern a kind of file, by its ending.
@@ -181,7 +273,15 @@ export function readingForm(app, done) {
     else given[name] = value;
   };
   const text = (name, words, note) =>
-    labeled(words, el("input", { type: "text", value: Array.isArray(given[name]) ? given[name].join(", ") : (given[name] ?? ""), oninput: (event) => set(name, event.target.value.trim()) }), note);
+    labeled(
+      words,
+      el("input", {
+        type: "text",
+        value: Array.isArray(given[name]) ? given[name].join(", ") : (given[name] ?? ""),
+        oninput: (event) => set(name, event.target.value.trim()),
+      }),
+      note,
+    );
   return el(
     "form",
     {
@@ -200,7 +300,12 @@ export function readingForm(app, done) {
     el(
       "div",
       { class: "fields" },
-      READING.filter(([name]) => offers(name)).map(([name, words, choices]) => labeled(words, choice(choices, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)))),
+      READING.filter(([name]) => offers(name)).map(([name, words, choices]) =>
+        labeled(
+          words,
+          choice(choices, given[name] === undefined ? "" : String(given[name]), (value) => set(name, value)),
+        ),
+      ),
       offers("missing") && text("missing", "Marks of missing values", "separated by commas, such as NA, ?, -999"),
       offers("sheet") && text("sheet", "Sheet", "of an Excel or OpenDocument file"),
       offers("array") && text("array", "Array", "of a .npz or .h5ad file"),
@@ -223,7 +328,12 @@ export function readingState(app) {
       el("h1", null, `${table.name} could not be read`),
       el("p", { class: "lead" }, table.error),
       concerned(table.source ?? table.name)?.length !== 0 && [el("h2", null, "Say how to read it"), readingForm(app)],
-      el("div", { class: "row center" }, button("Open other data", { symbol: "folder", onclick: () => openData(app) }), button("Remove", { symbol: "trash", onclick: () => removeTable(app) })),
+      el(
+        "div",
+        { class: "row center" },
+        button("Open other data", { symbol: "folder", onclick: () => openData(app) }),
+        button("Remove", { symbol: "trash", onclick: () => removeTable(app) }),
+      ),
     );
   }
   const fraction = table.progress?.fraction;
@@ -232,7 +342,11 @@ export function readingState(app) {
     { class: "empty" },
     el("h1", null, `Reading ${table.name}`),
     el("progress", Number.isFinite(fraction) ? { max: 1, value: fraction } : {}),
-    el("p", { class: "note" }, table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at."),
+    el(
+      "p",
+      { class: "note" },
+      table.progress?.text ?? "Rows, kinds of columns and missing values are being looked at.",
+    ),
     button("Cancel", { onclick: () => removeTable(app, false) }),
   );
 }

@@ -2,7 +2,8 @@
 
 import { el, svg } from "../view/elements.js";
 
-const filled = (parent, children) => parent.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+const filled = (parent, children) =>
+  parent.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 
 export function replace(parent, ...children) {
   parent.replaceChildren();
@@ -53,11 +54,21 @@ export function button(text, { symbol, onclick, title, kind = "", disabled = fal
 
 // A button that shows only a symbol: its name is read by screen readers and shown when hovered.
 export function symbolButton(symbol, name, onclick, more = {}) {
-  return el("button", { type: "button", class: "symbol", title: name, "aria-label": name, onclick, ...more }, glyph(symbol));
+  return el(
+    "button",
+    { type: "button", class: "symbol", title: name, "aria-label": name, onclick, ...more },
+    glyph(symbol),
+  );
 }
 
 export function labeled(name, control, note) {
-  return el("label", { class: "field" }, el("span", { class: "field-name" }, name), control, note && el("small", null, note));
+  return el(
+    "label",
+    { class: "field" },
+    el("span", { class: "field-name" }, name),
+    control,
+    note && el("small", null, note),
+  );
 }
 
 export function choice(options, value, onchange, more = {}) {
@@ -134,7 +145,8 @@ export function popover(anchor, content, { onclose, kind = "" } = {}) {
 }
 
 document.addEventListener("pointerdown", (event) => {
-  if (openPopover && !openPopover.box.contains(event.target) && !openPopover.anchor.contains(event.target)) closePopover();
+  if (openPopover && !openPopover.box.contains(event.target) && !openPopover.anchor.contains(event.target))
+    closePopover();
 });
 document.addEventListener(
   "keydown",
@@ -167,7 +179,11 @@ export function actionMenu(anchor, items) {
             action();
           },
         },
-        symbol ? glyph(symbol) : checked === undefined ? null : el("span", { class: "tick-room" }, checked ? glyph("check") : ""),
+        symbol
+          ? glyph(symbol)
+          : checked === undefined
+            ? null
+            : el("span", { class: "tick-room" }, checked ? glyph("check") : ""),
         el("span", null, text),
       );
     }),

@@ -10,8 +10,23 @@ import { picker } from "./picker.js";
 import { debounced } from "./store.js";
 import { cellText } from "./words.js";
 
-const NUMBER_OPS = [[">", ">"], [">=", "≥"], ["<", "<"], ["<=", "≤"], ["=", "="], ["!=", "≠"], ["missing", "is missing"], ["present", "is present"]];
-const TEXT_OPS = [["=", "is"], ["!=", "is not"], ["contains", "contains"], ["missing", "is missing"], ["present", "is present"]];
+const NUMBER_OPS = [
+  [">", ">"],
+  [">=", "≥"],
+  ["<", "<"],
+  ["<=", "≤"],
+  ["=", "="],
+  ["!=", "≠"],
+  ["missing", "is missing"],
+  ["present", "is present"],
+];
+const TEXT_OPS = [
+  ["=", "is"],
+  ["!=", "is not"],
+  ["contains", "contains"],
+  ["missing", "is missing"],
+  ["present", "is present"],
+];
 const opsOf = (column) => (["number", "integer", "date"].includes(column?.kind) ? NUMBER_OPS : TEXT_OPS);
 const bare = (op) => op === "missing" || op === "present";
 
@@ -24,12 +39,18 @@ export const conditionText = ({ column, op, value }) => {
 // Ask the server which rows pass, and show only those.
 export async function applyConditions(app, conditions) {
   const { store, stage } = app;
-  const asked = conditions.filter((each) => each.column !== null && (bare(each.op) || String(each.value).trim() !== ""));
+  const asked = conditions.filter(
+    (each) => each.column !== null && (bare(each.op) || String(each.value).trim() !== ""),
+  );
   const kept = conditions.filter((each) => each.column === null);
   let mask = null;
   if (asked.length) {
     const index = (name) => store.table.columns.findIndex((column) => column.name === name);
-    const sent = asked.map(({ column, op, value }) => ({ column: index(column), op, value: bare(op) ? null : String(value).trim() }));
+    const sent = asked.map(({ column, op, value }) => ({
+      column: index(column),
+      op,
+      value: bare(op) ? null : String(value).trim(),
+    }));
     const reply = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
     if (!reply) return;
     mask = maskOf(reply.mask, store.table.rows);
@@ -51,7 +72,12 @@ export function keepSelected(app) {
 
 export function filterButton(app) {
   const { store } = app;
-  const anchor = button("Filter", { symbol: "filter", title: "Show only rows that meet conditions", "aria-haspopup": "dialog", "aria-expanded": "false" });
+  const anchor = button("Filter", {
+    symbol: "filter",
+    title: "Show only rows that meet conditions",
+    "aria-haspopup": "dialog",
+    "aria-expanded": "false",
+  });
   anchor.addEventListener("click", () => openFilter(app, anchor));
   store.on("filter", () => anchor.classList.toggle("on", store.conditions.length > 0));
   return anchor;
@@ -60,12 +86,18 @@ export function filterButton(app) {
 function openFilter(app, anchor) {
   const { store } = app;
   const { columns } = store.table;
-  const first = Math.max(0, columns.findIndex((column) => column.role === "feature"));
+  const first = Math.max(
+    0,
+    columns.findIndex((column) => column.role === "feature"),
+  );
   const rows = store.conditions.filter((each) => each.column !== null).map((each) => ({ ...each }));
   const own = store.conditions.filter((each) => each.column === null);
   const list = el("div", { class: "conditions" });
   const shown = el("span", { class: "note", role: "status" });
-  const reply = () => (shown.textContent = store.shown ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}` : "All rows are shown");
+  const reply = () =>
+    (shown.textContent = store.shown
+      ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}`
+      : "All rows are shown");
   const apply = debounced(async () => {
     await applyConditions(app, [...rows, ...own]);
     reply();
@@ -80,19 +112,30 @@ function openFilter(app, anchor) {
         const chosen = picker({
           name: "Column",
           text: each.column,
-          groups: () => [{ name: "", items: columns.map((one) => ({ key: one.name, text: one.name, note: one.kind })) }],
+          groups: () => [
+            { name: "", items: columns.map((one) => ({ key: one.name, text: one.name, note: one.kind })) },
+          ],
           onpick: (name) => {
             Object.assign(each, { column: name, op: opsOf(columns.find((one) => one.name === name))[0][0], value: "" });
             openFilterAgain();
           },
         });
-        const value = el("input", { type: "text", value: each.value, placeholder: "value", "aria-label": "Value", list: levelList(app, column), oninput: () => ((each.value = value.value), apply()) });
+        const value = el("input", {
+          type: "text",
+          value: each.value,
+          placeholder: "value",
+          "aria-label": "Value",
+          list: levelList(app, column),
+          oninput: () => ((each.value = value.value), apply()),
+        });
         value.hidden = bare(each.op);
         return el(
           "div",
           { class: "condition" },
           chosen.element,
-          choice(opsOf(column), each.op, (op) => ((each.op = op), (value.hidden = bare(op)), apply()), { "aria-label": "Condition" }),
+          choice(opsOf(column), each.op, (op) => ((each.op = op), (value.hidden = bare(op)), apply()), {
+            "aria-label": "Condition",
+          }),
           value,
           symbolButton("close", "Remove this condition", () => (rows.splice(i, 1), fill(), apply())),
         );
@@ -114,7 +157,14 @@ function openFilter(app, anchor) {
       el(
         "div",
         { class: "row spread" },
-        button("Add a condition", { symbol: "add", kind: "small", onclick: () => (rows.push({ column: columns[first].name, op: opsOf(columns[first])[0][0], value: "" }), fill()) }),
+        button("Add a condition", {
+          symbol: "add",
+          kind: "small",
+          onclick: () => (
+            rows.push({ column: columns[first].name, op: opsOf(columns[first])[0][0], value: "" }),
+            fill()
+          ),
+        }),
         shown,
         button("Show all rows", { kind: "small", onclick: () => (rows.splice(0), own.splice(0), fill(), apply()) }),
       ),
@@ -131,7 +181,14 @@ function levelList(app, column) {
   const id = `levels-${app.store.tableId}-${index}`;
   if (!document.getElementById(id)) {
     const list = document.body.appendChild(el("datalist", { id }));
-    known.ready().then(() => replace(list, (known.levels ?? []).slice(0, 300).map((level) => el("option", { value: level }))), () => list.remove());
+    known.ready().then(
+      () =>
+        replace(
+          list,
+          (known.levels ?? []).slice(0, 300).map((level) => el("option", { value: level })),
+        ),
+      () => list.remove(),
+    );
   }
   return id;
 }
@@ -147,7 +204,17 @@ export function filterChips(app) {
       box,
       el("span", { class: "note" }, `${count(left)} of ${some(store.table?.rows ?? 0, "row")} shown:`),
       store.conditions.map((each, i) =>
-        el("span", { class: "chip removable" }, conditionText(each), symbolButton("close", "Remove this condition", () => applyConditions(app, store.conditions.filter((_, at) => at !== i)))),
+        el(
+          "span",
+          { class: "chip removable" },
+          conditionText(each),
+          symbolButton("close", "Remove this condition", () =>
+            applyConditions(
+              app,
+              store.conditions.filter((_, at) => at !== i),
+            ),
+          ),
+        ),
       ),
     );
   });
@@ -156,7 +223,13 @@ export function filterChips(app) {
 
 export function searchBox(app) {
   const { store } = app;
-  const input = el("input", { type: "search", placeholder: "Search rows", "aria-label": "Search rows", autocomplete: "off", spellcheck: "false" });
+  const input = el("input", {
+    type: "search",
+    placeholder: "Search rows",
+    "aria-label": "Search rows",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const list = el("div", { class: "results", hidden: true, role: "listbox", "aria-label": "Rows found" });
   const box = el("div", { class: "search" }, glyph("search"), input, list);
   let asked = 0;
@@ -185,9 +258,23 @@ export function searchBox(app) {
     if (number !== asked) return;
     replace(
       list,
-      el("div", { class: "row spread" }, el("span", { class: "note" }, reply.total ? `${some(reply.total, "row")} found` : "No row contains this."), reply.rows.length > 0 && button(`Select ${reply.total === 1 ? "it" : `all ${count(reply.total)}`}`, { kind: "small", onclick: selectAll })),
+      el(
+        "div",
+        { class: "row spread" },
+        el("span", { class: "note" }, reply.total ? `${some(reply.total, "row")} found` : "No row contains this."),
+        reply.rows.length > 0 &&
+          button(`Select ${reply.total === 1 ? "it" : `all ${count(reply.total)}`}`, {
+            kind: "small",
+            onclick: selectAll,
+          }),
+      ),
       first.map((row, i) =>
-        el("button", { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) }, el("b", null, `Row ${row}`), el("span", null, (cells[i] ?? []).map(cellText).join(" · "))),
+        el(
+          "button",
+          { type: "button", class: "result", role: "option", onclick: () => (hide(), app.showPoint(row)) },
+          el("b", null, `Row ${row}`),
+          el("span", null, (cells[i] ?? []).map(cellText).join(" · ")),
+        ),
       ),
     );
     list.hidden = false;

@@ -4,7 +4,21 @@ import { el } from "../view/elements.js";
 import { button, replace } from "./elements.js";
 import { asPython } from "./words.js";
 
-const COMMON = new Set(["n_components", "n_neighbors", "perplexity", "min_dist", "metric", "kernel", "scale", "method", "algorithm", "rotation", "grid", "alpha", "random_state"]);
+const COMMON = new Set([
+  "n_components",
+  "n_neighbors",
+  "perplexity",
+  "min_dist",
+  "metric",
+  "kernel",
+  "scale",
+  "method",
+  "algorithm",
+  "rotation",
+  "grid",
+  "alpha",
+  "random_state",
+]);
 const has = (parameter, kind) => (parameter.kinds ?? []).includes(kind);
 const isCommon = (parameter) => (parameter.advanced === undefined ? COMMON.has(parameter.name) : !parameter.advanced);
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
@@ -28,7 +42,10 @@ export function parseParameter(parameter, text) {
     return value;
   }
   if (has(parameter, "numbers")) {
-    const parts = written.replace(/^[[(]|[\])]$/g, "").split(/[\s,]+/).filter(Boolean);
+    const parts = written
+      .replace(/^[[(]|[\])]$/g, "")
+      .split(/[\s,]+/)
+      .filter(Boolean);
     if (parts.length && parts.every((part) => DECIMAL.test(part))) return parts.map(Number);
   }
   if (has(parameter, "str") || has(parameter, "rule")) return written;
@@ -69,41 +86,101 @@ export function parameterForm(method, { values = {}, onchange }) {
     if (choices?.length && kinds.every((kind) => kind === "none")) {
       const options = [...choices, ...(kinds.includes("none") ? ["None"] : [])];
       const shown = start === undefined ? (usual ?? "None") : (start ?? "None");
-      input = el("select", { onchange: heed }, options.map((option) => el("option", { value: option, selected: option === shown }, option === (usual ?? "None") ? `${option} (default)` : option)));
+      input = el(
+        "select",
+        { onchange: heed },
+        options.map((option) =>
+          el(
+            "option",
+            { value: option, selected: option === shown },
+            option === (usual ?? "None") ? `${option} (default)` : option,
+          ),
+        ),
+      );
     } else if (kinds.length === 1 && kinds[0] === "bool" && !choices?.length) {
       const checked = start === undefined ? Boolean(usual) : Boolean(start);
-      input = el("select", { onchange: heed }, [true, false].map((each) => el("option", { value: String(each), selected: each === checked }, `${each ? "yes" : "no"}${each === Boolean(usual) ? " (default)" : ""}`)));
+      input = el(
+        "select",
+        { onchange: heed },
+        [true, false].map((each) =>
+          el(
+            "option",
+            { value: String(each), selected: each === checked },
+            `${each ? "yes" : "no"}${each === Boolean(usual) ? " (default)" : ""}`,
+          ),
+        ),
+      );
     } else {
       const list = choices?.length ? `choices-${method.verb}-${name}` : null;
-      const text = start === undefined ? "" : Array.isArray(start) ? start.join(", ") : start === null ? "None" : String(start);
+      const text =
+        start === undefined ? "" : Array.isArray(start) ? start.join(", ") : start === null ? "None" : String(start);
       const numeric = kinds.length > 0 && kinds.every((kind) => ["int", "float", "none"].includes(kind)) && !list;
-      input = el("input", { type: "text", value: text, placeholder: placeholder(parameter), list, inputmode: numeric ? "decimal" : null, autocomplete: "off", spellcheck: "false", oninput: heed });
+      input = el("input", {
+        type: "text",
+        value: text,
+        placeholder: placeholder(parameter),
+        list,
+        inputmode: numeric ? "decimal" : null,
+        autocomplete: "off",
+        spellcheck: "false",
+        oninput: heed,
+      });
       if (numeric)
         input.addEventListener("keydown", (event) => {
           const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
           const from = Number(input.value || usual);
           if (!step || !Number.isFinite(from) || (input.value === "" && usual === null)) return;
           event.preventDefault();
-          input.value = Number((from + step * (has(parameter, "int") && Number.isInteger(from) ? 1 : Math.max(Math.abs(from), 0.01) / 10)).toPrecision(6));
+          input.value = Number(
+            (
+              from +
+              step * (has(parameter, "int") && Number.isInteger(from) ? 1 : Math.max(Math.abs(from), 0.01) / 10)
+            ).toPrecision(6),
+          );
           heed();
         });
-      if (list) box.append(el("datalist", { id: list }, choices.map((option) => el("option", { value: option }))));
+      if (list)
+        box.append(
+          el(
+            "datalist",
+            { id: list },
+            choices.map((option) => el("option", { value: option })),
+          ),
+        );
     }
     input.setAttribute("name", name);
-    const line = el("label", { class: "parameter" }, el("span", { class: "field-name" }, name.replaceAll("_", " ")), input, said, el("small", { class: "doc" }, parameter.doc));
+    const line = el(
+      "label",
+      { class: "parameter" },
+      el("span", { class: "field-name" }, name.replaceAll("_", " ")),
+      input,
+      said,
+      el("small", { class: "doc" }, parameter.doc),
+    );
     if (start !== undefined) take(parameter, valueText(start), said);
     return line;
   }
 
   function fill() {
     replace(box);
-    const offered = method.parameters.filter((parameter) => (parameter.kinds ?? []).length + (parameter.choices ?? []).length > 0 && !(parameter.kinds?.length === 1 && parameter.kinds[0] === "none"));
+    const offered = method.parameters.filter(
+      (parameter) =>
+        (parameter.kinds ?? []).length + (parameter.choices ?? []).length > 0 &&
+        !(parameter.kinds?.length === 1 && parameter.kinds[0] === "none"),
+    );
     const common = offered.filter(isCommon);
     const rest = offered.filter((parameter) => !isCommon(parameter));
     box.append(
       ...common.map(control),
       ...(rest.length
-        ? [el("details", { class: "further", open: rest.some((parameter) => parameter.name in values) }, el("summary", null, `More (${rest.length})`), rest.map(control))]
+        ? [
+            el(
+              "details",
+              { class: "further", open: rest.some((parameter) => parameter.name in values) },
+              el("summary", null, `More (${rest.length})`),
+              rest.map(control),
+            ),
+          ]
         : []),
       el("div", { class: "row" }, button("Reset to defaults", { kind: "small link", onclick: () => reset() })),
     );

@@ -14,7 +14,14 @@ const TALLEST = 12e6; // pixels: higher elements are cut by browsers
 // rows: how many; names: of the columns; fetchBlock(from, count, columns) -> rows of cells; rowNumber(i) -> number shown.
 export function createGrid({ rows, names, numeric = () => false, fetchBlock, rowNumber = (i) => i, onrow, label }) {
   const blocks = new Map();
-  const scroll = el("div", { class: "grid-scroll", tabIndex: 0, role: "grid", "aria-label": label, "aria-rowcount": rows, "aria-colcount": names.length });
+  const scroll = el("div", {
+    class: "grid-scroll",
+    tabIndex: 0,
+    role: "grid",
+    "aria-label": label,
+    "aria-rowcount": rows,
+    "aria-colcount": names.length,
+  });
   const room = el("div", { class: "grid-room" });
   const head = el("div", { class: "grid-head", role: "row" });
   const body = el("div", { class: "grid-body" });
@@ -48,7 +55,13 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
   const drawNow = () => {
     waiting = false;
     const seen = Math.ceil(scroll.clientHeight / ROW) + 1;
-    const first = Math.max(0, Math.min(rows - seen, Math.floor((scroll.scrollTop / Math.max(1, high - scroll.clientHeight)) * Math.max(0, rows - seen + 1))));
+    const first = Math.max(
+      0,
+      Math.min(
+        rows - seen,
+        Math.floor((scroll.scrollTop / Math.max(1, high - scroll.clientHeight)) * Math.max(0, rows - seen + 1)),
+      ),
+    );
     const left = Math.max(0, Math.floor((scroll.scrollLeft - NUMBERS) / WIDE));
     const right = Math.min(names.length, left + Math.ceil(scroll.clientWidth / WIDE) + 2);
     const exact = rows * ROW <= TALLEST;
@@ -61,13 +74,22 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
     };
     const titles = [];
     for (let c = left; c < right; c++) {
-      const title = el("div", { class: `cell title ${numeric(c) ? "figure" : ""}`, role: "columnheader", title: names[c] }, names[c]);
+      const title = el(
+        "div",
+        { class: `cell title ${numeric(c) ? "figure" : ""}`, role: "columnheader", title: names[c] },
+        names[c],
+      );
       titles.push(place(title, c));
     }
     replace(head, el("div", { class: "cell number" }, ""), titles);
     const lines = [];
     for (let row = start; row < Math.min(rows, start + seen); row++) {
-      const line = el("div", { class: "grid-row", role: "row", "aria-rowindex": row + 1, onclick: onrow && (() => onrow(row)) });
+      const line = el("div", {
+        class: "grid-row",
+        role: "row",
+        "aria-rowindex": row + 1,
+        onclick: onrow && (() => onrow(row)),
+      });
       line.style.top = `${exact ? row * ROW : scroll.scrollTop + (row - start) * ROW}px`;
       line.append(el("div", { class: "cell number", role: "rowheader" }, rowNumber(row)));
       for (let c = left; c < right; c++) {
@@ -76,7 +98,16 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
         const kind = found === undefined || found === null ? "loading" : value === null ? "missing" : "";
         const figure = numeric(c) || typeof value === "number" ? "figure" : "";
         const text = found ? (value === null ? "missing" : cellText(value)) : "";
-        line.append(place(el("div", { class: `cell ${kind} ${figure}`, role: "gridcell", title: text.length > 14 ? text : null }, text), c));
+        line.append(
+          place(
+            el(
+              "div",
+              { class: `cell ${kind} ${figure}`, role: "gridcell", title: text.length > 14 ? text : null },
+              text,
+            ),
+            c,
+          ),
+        );
       }
       lines.push(line);
     }
@@ -91,7 +122,16 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
   new ResizeObserver(draw).observe(scroll);
   scroll.addEventListener("keydown", (event) => {
     const page = scroll.clientHeight - 2 * ROW;
-    const move = { ArrowDown: [0, ROW], ArrowUp: [0, -ROW], PageDown: [0, page], PageUp: [0, -page], ArrowRight: [WIDE, 0], ArrowLeft: [-WIDE, 0], Home: [0, -1e9], End: [0, 1e9] }[event.key];
+    const move = {
+      ArrowDown: [0, ROW],
+      ArrowUp: [0, -ROW],
+      PageDown: [0, page],
+      PageUp: [0, -page],
+      ArrowRight: [WIDE, 0],
+      ArrowLeft: [-WIDE, 0],
+      Home: [0, -1e9],
+      End: [0, 1e9],
+    }[event.key];
     if (!move) return;
     event.preventDefault();
     scroll.scrollBy(...move);

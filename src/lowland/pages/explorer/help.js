@@ -4,9 +4,38 @@ import { el } from "../view/elements.js";
 import { openDialog } from "./notices.js";
 
 const HELP_KEYS = [
-  ["Maps, once one has the focus", [["Arrow keys", "move the map"], ["+ and −, or the wheel", "zoom"], ["0", "whole map"], ["Tab", "next panel"], ["N and P", "next and previous row"], ["Enter", "values and neighbors of the row; without one, large panel and back"], ["Space", "select the row"]]],
-  ["Selection", [["Drag with Box, Lasso or Brush", "select rows"], ["Shift + drag", "add to the selection"], ["Alt + drag", "remove from it"], ["Esc", "clear the selection"], ["Click a point", "its values and neighbors"]]],
-  ["Page", [["/", "search rows"], ["O", "open data"], ["M", "new map"], ["[ and ]", "left and right pane"], ["?", "this help"]]],
+  [
+    "Maps, once one has the focus",
+    [
+      ["Arrow keys", "move the map"],
+      ["+ and −, or the wheel", "zoom"],
+      ["0", "whole map"],
+      ["Tab", "next panel"],
+      ["N and P", "next and previous row"],
+      ["Enter", "values and neighbors of the row; without one, large panel and back"],
+      ["Space", "select the row"],
+    ],
+  ],
+  [
+    "Selection",
+    [
+      ["Drag with Box, Lasso or Brush", "select rows"],
+      ["Shift + drag", "add to the selection"],
+      ["Alt + drag", "remove from it"],
+      ["Esc", "clear the selection"],
+      ["Click a point", "its values and neighbors"],
+    ],
+  ],
+  [
+    "Page",
+    [
+      ["/", "search rows"],
+      ["O", "open data"],
+      ["M", "new map"],
+      ["[ and ]", "left and right pane"],
+      ["?", "this help"],
+    ],
+  ],
 ];
 
 export function showHelp() {
@@ -16,10 +45,25 @@ export function showHelp() {
       el(
         "div",
         { class: "help" },
-        HELP_KEYS.map(([title, lines]) => el("section", null, el("h3", null, title), el("dl", { class: "keys" }, lines.map(([key, does]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, does)))))),
+        HELP_KEYS.map(([title, lines]) =>
+          el(
+            "section",
+            null,
+            el("h3", null, title),
+            el(
+              "dl",
+              { class: "keys" },
+              lines.map(([key, does]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, does))),
+            ),
+          ),
+        ),
       ),
       el("h3", null, "What can be trusted"),
-      el("p", null, "Every map in two dimensions distorts. Color by trust to see where: trustworthiness, or the neighbors that are preserved. Click a point: its true neighbors are drawn on all maps, and false ones are marked. A structure that several maps of different methods share is likely to be in the data."),
+      el(
+        "p",
+        null,
+        "Every map in two dimensions distorts. Color by trust to see where: trustworthiness, or the neighbors that are preserved. Click a point: its true neighbors are drawn on all maps, and false ones are marked. A structure that several maps of different methods share is likely to be in the data.",
+      ),
     ],
     { kind: "medium" },
   );
@@ -31,7 +75,14 @@ export function pageKeys(actions) {
     if (event.defaultPrevented) return; // a key of the maps
     const writing = event.target.closest?.("input, textarea, select, [contenteditable]");
     const clears = event.key === "Escape" && !writing?.value; // a first Esc empties a field
-    if ((writing && !clears) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (
+      (writing && !clears) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      document.querySelector("dialog[open]")
+    )
+      return;
     const action = actions[event.key] ?? actions[event.key.toLowerCase()];
     if (!action) return;
     event.preventDefault();

@@ -44,7 +44,12 @@ export function sidePane(side, name, tabs) {
   }
   tabs.forEach(([key, title, content], i) => {
     const badge = el("span", { class: "badge", hidden: true });
-    const head = el("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `pane-${key}`, onclick: () => choose(key) }, title, badge);
+    const head = el(
+      "button",
+      { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `pane-${key}`, onclick: () => choose(key) },
+      title,
+      badge,
+    );
     head.badge = badge;
     head.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

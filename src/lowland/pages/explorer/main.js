@@ -52,11 +52,18 @@ app.viewOptions = {
     const map = store.maps.get(key);
     if (status === "queued" || status === "running") return [{ text: "Cancel", run: () => cancelMap(app, map) }];
     if (status === "done") return map?.outdated ? [{ text: "Update", run: () => runAgain(app, map) }] : [];
-    return [{ text: "Run again", run: () => runAgain(app, map) }, { text: "Remove", run: () => removeMap(app, map) }];
+    return [
+      { text: "Run again", run: () => runAgain(app, map) },
+      { text: "Remove", run: () => removeMap(app, map) },
+    ];
   },
 };
 // The menu of a panel: what the list of maps offers, except for what the view has itself.
-const panelActions = (key) => mapActions(app, store.maps.get(key)).filter(Boolean).map(([text, run, { disabled } = {}]) => !disabled && { text, run }).filter(Boolean);
+const panelActions = (key) =>
+  mapActions(app, store.maps.get(key))
+    .filter(Boolean)
+    .map(([text, run, { disabled } = {}]) => !disabled && { text, run })
+    .filter(Boolean);
 const bar = el(
   "header",
   { class: "bar" },
@@ -67,7 +74,13 @@ const bar = el(
   el("div", { class: "bar-end" }, saveMenu, symbolButton("help", "Keys and gestures (?)", showHelp), right.handle),
 );
 const middle = el("main", { class: "middle" }, outdatedBar(app), filterChips(app), app.stage.element, other);
-document.body.append(el("a", { class: "skip", href: "#maps" }, "Skip to the maps"), bar, lost, el("div", { class: "frame" }, left.element, middle, right.element), app.sendings);
+document.body.append(
+  el("a", { class: "skip", href: "#maps" }, "Skip to the maps"),
+  bar,
+  lost,
+  el("div", { class: "frame" }, left.element, middle, right.element),
+  app.sendings,
+);
 middle.id = "maps";
 middle.tabIndex = -1;
 
@@ -95,7 +108,12 @@ app.showPoint = (row, open = true) => {
 
 // While a table is prepared again (roles, scale), its maps stay in sight; they are built again only if its rows, its
 // columns, its label or the shape of its images changed.
-const shapeOf = (table) => JSON.stringify([table?.rows, table?.image_shape, table?.columns?.map((column) => [column.name, column.kind, column.role === "label"])]);
+const shapeOf = (table) =>
+  JSON.stringify([
+    table?.rows,
+    table?.image_shape,
+    table?.columns?.map((column) => [column.name, column.kind, column.role === "label"]),
+  ]);
 const askedTable = () => new URLSearchParams(location.hash.slice(1)).get("table"); // in the address
 const heard = new Map(); // when tables and maps were last reported, by id
 const gone = new Set(); // tables that were removed: events about them may come late
@@ -154,7 +172,18 @@ async function showCurrent() {
   app.state.leave();
   app.stage.close();
   const { tableId, table } = store;
-  Object.assign(store, { maps: new Map(), hidden: new Set(), focus: null, point: null, selection: null, selected: 0, conditions: [], shown: null, clusterings: [], coloring: { kind: "label" } });
+  Object.assign(store, {
+    maps: new Map(),
+    hidden: new Set(),
+    focus: null,
+    point: null,
+    selection: null,
+    selected: 0,
+    conditions: [],
+    shown: null,
+    clusterings: [],
+    coloring: { kind: "label" },
+  });
   tablePicker.show(table?.name ?? "No table");
   document.title = table ? `${table.name} – Lowland` : "Lowland";
   const ready = table?.status === "ready";
@@ -198,8 +227,17 @@ function noMaps() {
         "div",
         { class: "empty first-map" },
         el("h1", null, `${store.table.name} is ready`),
-        el("p", { class: "lead" }, "Look at its columns on the left. Then compute a first map: every row becomes a point."),
-        el("div", { class: "row center" }, button("Choose a method", { kind: "main", onclick: () => app.openTab("methods") }), button("Look at the columns", { onclick: () => app.openTab("data") })),
+        el(
+          "p",
+          { class: "lead" },
+          "Look at its columns on the left. Then compute a first map: every row becomes a point.",
+        ),
+        el(
+          "div",
+          { class: "row center" },
+          button("Choose a method", { kind: "main", onclick: () => app.openTab("methods") }),
+          button("Look at the columns", { onclick: () => app.openTab("data") }),
+        ),
       ),
     );
 }
@@ -225,7 +263,8 @@ function watchView(view) {
     if (row >= 0) app.showPoint(row, right.isOpen() || window.innerWidth >= 1200);
     else if (store.point !== null) app.showPoint(null);
   });
-  for (const event of ["axes", "classes", "layout", "maps", "settings", "zoom"]) view.on(event, () => store.emit("looks"));
+  for (const event of ["axes", "classes", "layout", "maps", "settings", "zoom"])
+    view.on(event, () => store.emit("looks"));
 }
 
 // Maps
@@ -243,7 +282,13 @@ app.takeMap = (map) => {
   tellOfEnd(app, before, map);
   const { coloring } = store;
   const isMeasured = (each) => each?.measures?.some((measure) => measure.name === coloring.measure);
-  if (coloring.kind === "trust" && map.status === "done" && isMeasured(map) && !(before?.status === "done" && isMeasured(before))) colorBy(app, coloring);
+  if (
+    coloring.kind === "trust" &&
+    map.status === "done" &&
+    isMeasured(map) &&
+    !(before?.status === "done" && isMeasured(before))
+  )
+    colorBy(app, coloring);
   store.emit("maps");
 };
 app.dropMap = (id) => {
@@ -304,9 +349,21 @@ const removed = (thing) => thing.deleted || thing.removed || thing.status === "d
 
 async function start() {
   acceptDrops(app);
-  pageKeys({ "/": search.focus, o: () => openData(app), m: () => app.openTab("methods"), Escape: clear, "[": left.toggle, "]": right.toggle, "?": showHelp });
+  pageKeys({
+    "/": search.focus,
+    o: () => openData(app),
+    m: () => app.openTab("methods"),
+    Escape: clear,
+    "[": left.toggle,
+    "]": right.toggle,
+    "?": showHelp,
+  });
   try {
-    const [session, methods, tables] = await Promise.all([getJson("/session"), getJson("/methods"), getJson("/tables")]);
+    const [session, methods, tables] = await Promise.all([
+      getJson("/session"),
+      getJson("/methods"),
+      getJson("/tables"),
+    ]);
     store.set("session", { session });
     store.set("methods", { methods });
     for (const table of tables) store.tables.set(table.id, table);
@@ -321,11 +378,20 @@ async function start() {
       },
       connection,
     );
-    const first = store.tables.get(askedTable()) ?? store.tables.get(session.table) ?? [...store.tables.values()].at(-1);
+    const first =
+      store.tables.get(askedTable()) ?? store.tables.get(session.table) ?? [...store.tables.values()].at(-1);
     if (first) await app.showTable(first);
     else await showCurrent();
   } catch (error) {
-    replace(other, el("div", { class: "empty failed" }, el("h1", null, "The explorer could not start"), el("p", { class: "lead" }, error.message)));
+    replace(
+      other,
+      el(
+        "div",
+        { class: "empty failed" },
+        el("h1", null, "The explorer could not start"),
+        el("p", { class: "lead" }, error.message),
+      ),
+    );
     if (error.status === undefined) throw error;
   } finally {
     document.documentElement.dataset.started = "yes";

@@ -10,7 +10,11 @@ import { fillPlaced } from "./placed.js";
 import { isActive } from "./store.js";
 import { asPython } from "./words.js";
 
-const TITLES = { scree: "Scree: explained variance", Shepard: "Shepard diagram: distances in the data and on the map", R_NX: "R_NX: neighborhoods preserved, beyond chance" };
+const TITLES = {
+  scree: "Scree: explained variance",
+  Shepard: "Shepard diagram: distances in the data and on the map",
+  R_NX: "R_NX: neighborhoods preserved, beyond chance",
+};
 
 export function mapPane(app) {
   const { store } = app;
@@ -24,36 +28,78 @@ export function mapPane(app) {
 
   function fill() {
     const map = store.maps.get(store.focus);
-    const now = map ? JSON.stringify([map.id, map.name, map.status, map.stage, Math.round(100 * (map.fraction ?? 0)), map.scores, map.seconds, map.measured, map.curves, map.outdated, map.run, store.maps.size]) : "";
+    const now = map
+      ? JSON.stringify([
+          map.id,
+          map.name,
+          map.status,
+          map.stage,
+          Math.round(100 * (map.fraction ?? 0)),
+          map.scores,
+          map.seconds,
+          map.measured,
+          map.curves,
+          map.outdated,
+          map.run,
+          store.maps.size,
+        ])
+      : "";
     if (now === seen && map) return;
     seen = now;
     if (!map) {
-      replace(head, el("h2", null, "No map chosen"), el("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."));
+      replace(
+        head,
+        el("h2", null, "No map chosen"),
+        el("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."),
+      );
       for (const part of [numbers, charts, placed]) replace(part);
       chartsOf = null;
       return;
     }
     const done = map.status === "done";
-    const more = symbolButton("dots", `Actions of ${map.name}`, () => actionMenu(more, mapActions(app, map)), { "aria-haspopup": "menu" });
+    const more = symbolButton("dots", `Actions of ${map.name}`, () => actionMenu(more, mapActions(app, map)), {
+      "aria-haspopup": "menu",
+    });
     const save = button("Export", { symbol: "download", kind: "small", disabled: !done, "aria-haspopup": "menu" });
     save.addEventListener("click", () => actionMenu(save, exportsOf(app, map)));
     replace(
       head,
       el("div", { class: "row spread" }, el("h2", null, map.name), more),
       el("p", { class: `state-line ${map.status}` }, mapState(map)),
-      isActive(map) && el("progress", Number.isFinite(map.fraction) && map.status === "running" ? { max: 1, value: map.fraction } : {}),
+      isActive(map) &&
+        el(
+          "progress",
+          Number.isFinite(map.fraction) && map.status === "running" ? { max: 1, value: map.fraction } : {},
+        ),
       el(
         "div",
         { class: "row" },
         isActive(map) && button("Cancel", { symbol: "stop", kind: "small", onclick: () => cancelMap(app, map) }),
-        !isActive(map) && !done && button("Run again", { symbol: "redo", kind: "small", onclick: () => runAgain(app, map) }),
+        !isActive(map) &&
+          !done &&
+          button("Run again", { symbol: "redo", kind: "small", onclick: () => runAgain(app, map) }),
         button("Change parameters", { kind: "small", onclick: () => changeParameters(app, map) }),
-        !isActive(map) && !done && button("Remove", { symbol: "trash", kind: "small", onclick: () => removeMap(app, map) }),
+        !isActive(map) &&
+          !done &&
+          button("Remove", { symbol: "trash", kind: "small", onclick: () => removeMap(app, map) }),
         done && save,
-        done && button("Code", { symbol: "code", kind: "small", title: "The Python and the command line that repeat this map", onclick: () => showCode(map) }),
+        done &&
+          button("Code", {
+            symbol: "code",
+            kind: "small",
+            title: "The Python and the command line that repeat this map",
+            onclick: () => showCode(map),
+          }),
         done && morphControl(app, map),
       ),
-      map.outdated && el("p", { class: "warning" }, glyph("warning"), el("span", null, OUTDATED), button("Update", { kind: "small", onclick: () => runAgain(app, map) })),
+      map.outdated &&
+        el(
+          "p",
+          { class: "warning" },
+          glyph("warning"),
+          el("span", null, OUTDATED),
+          button("Update", { kind: "small", onclick: () => runAgain(app, map) }),
+        ),
       (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);
@@ -93,7 +139,17 @@ export function mapPane(app) {
       charts,
       Object.entries(curves).flatMap(([name, curve]) =>
         curve.kind === "loadings"
-          ? curve.values.slice(0, 2).map((values, i) => figureOf(`Loadings of component ${i + 1}`, { x: curve.names, y: values, x_name: "loading", y_name: "column", kind: "bars" }))
+          ? curve.values
+              .slice(0, 2)
+              .map((values, i) =>
+                figureOf(`Loadings of component ${i + 1}`, {
+                  x: curve.names,
+                  y: values,
+                  x_name: "loading",
+                  y_name: "column",
+                  kind: "bars",
+                }),
+              )
           : figureOf(TITLES[name] ?? name, curve),
       ),
     );
@@ -105,20 +161,39 @@ export function mapPane(app) {
   return pane;
 }
 
-const figureOf = (title, curve) => el("figure", null, el("figcaption", null, title), curveChart(curve, { name: title }));
+const figureOf = (title, curve) =>
+  el("figure", null, el("figcaption", null, title), curveChart(curve, { name: title }));
 
 // Those that most maps are compared by, then all of them.
-const FIRST_SCORES = ["trustworthiness", "continuity", "neighbors preserved", "normalized stress", "nearest-neighbor accuracy", "downstream accuracy", "explained variance ratio", "reconstruction error"];
+const FIRST_SCORES = [
+  "trustworthiness",
+  "continuity",
+  "neighbors preserved",
+  "normalized stress",
+  "nearest-neighbor accuracy",
+  "downstream accuracy",
+  "explained variance ratio",
+  "reconstruction error",
+];
 
 function scoreList(scores) {
   const lines = (list) =>
     facts(
-      list.map(([name, reply]) => [el("span", { title: reply.about }, name), [score(reply.value, 3), reply.better && el("small", { title: BETTER[reply.better][1] }, ` ${BETTER[reply.better][0]}`)]]),
+      list.map(([name, reply]) => [
+        el("span", { title: reply.about }, name),
+        [
+          score(reply.value, 3),
+          reply.better && el("small", { title: BETTER[reply.better][1] }, ` ${BETTER[reply.better][0]}`),
+        ],
+      ]),
       "figures-list",
     );
   const first = FIRST_SCORES.flatMap((name) => scores.filter(([each]) => each === name));
   const rest = scores.filter(([name]) => !FIRST_SCORES.includes(name));
-  return [lines(first), rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more scores`), lines(rest))];
+  return [
+    lines(first),
+    rest.length > 0 && el("details", null, el("summary", null, `${rest.length} more scores`), lines(rest)),
+  ];
 }
 
 // Move the points of this panel to where another map has them, and back.
@@ -144,7 +219,11 @@ function exportsOf(app, map) {
       const made = await getFile(path, name, options);
       offer(made.blob, made.name);
     });
-  const rows = (format) => file(`/tables/${store.tableId}/export`, `${safe}.${format}`, { method: "POST", json: { mask: null, format, maps: [map.id] } });
+  const rows = (format) =>
+    file(`/tables/${store.tableId}/export`, `${safe}.${format}`, {
+      method: "POST",
+      json: { mask: null, format, maps: [map.id] },
+    });
   return [
     ["Picture (PNG)", () => picture("png")],
     ["Picture (SVG)", () => picture("svg")],
@@ -159,14 +238,20 @@ function exportsOf(app, map) {
 
 export async function saveReport(app) {
   const { store } = app;
-  const maps = store.mapList().filter((map) => map.status === "done" && !store.hidden.has(map.id)).map((map) => map.id);
+  const maps = store
+    .mapList()
+    .filter((map) => map.status === "done" && !store.hidden.has(map.id))
+    .map((map) => map.id);
   if (!maps.length) {
     notice("There is no finished map to report on. Compute one first.");
     return;
   }
   const wait = notice("The report is being written.");
   await attempt(async () => {
-    const made = await getFile(`/tables/${store.tableId}/report`, `${store.table.name}.html`, { method: "POST", json: { maps } });
+    const made = await getFile(`/tables/${store.tableId}/report`, `${store.table.name}.html`, {
+      method: "POST",
+      json: { maps },
+    });
     offer(made.blob, made.name);
     notice(`${made.name} works without this server: one file, to be opened in any browser.`, "done");
   });
@@ -176,6 +261,11 @@ export async function saveReport(app) {
 async function showCode(map) {
   const code = await attempt(() => getJson(`/maps/${map.id}/code`));
   if (!code) return;
-  const part = (title, text) => [el("div", { class: "row spread" }, el("h3", null, title), copyButton(text)), el("pre", { tabIndex: 0 }, text)];
-  openDialog(`Repeat ${map.name}`, () => [part("Python", code.python), part("Command line", code.command)], { kind: "medium" });
+  const part = (title, text) => [
+    el("div", { class: "row spread" }, el("h3", null, title), copyButton(text)),
+    el("pre", { tabIndex: 0 }, text),
+  ];
+  openDialog(`Repeat ${map.name}`, () => [part("Python", code.python), part("Command line", code.command)], {
+    kind: "medium",
+  });
 }

@@ -44,17 +44,26 @@ export const parametersText = (map) =>
 export const cancelMap = (app, map) => attempt(() => postJson(`/maps/${map.id}/cancel`));
 // A map that failed or is outdated is computed again in its place. Of a finished one, a second one is made.
 export const runAgain = (app, map) =>
-  map.status === "done" && !map.outdated ? startMap(app, map.method, map.parameters ?? {}, map.name) : attempt(async () => (await app.store.settled(), app.takeMap(await postJson(`/maps/${map.id}/restart`))));
+  map.status === "done" && !map.outdated
+    ? startMap(app, map.method, map.parameters ?? {}, map.name)
+    : attempt(async () => (await app.store.settled(), app.takeMap(await postJson(`/maps/${map.id}/restart`))));
 const updateAll = async (app) => {
   for (const map of outdatedMaps(app.store)) await runAgain(app, map);
 };
-const outdatedMaps = (store) => store.mapList().filter((map) => map.outdated && (map.status === "done" || isActive(map)));
+const outdatedMaps = (store) =>
+  store.mapList().filter((map) => map.outdated && (map.status === "done" || isActive(map)));
 
 // Above the maps: how many were computed before the table was changed.
 export function outdatedBar(app) {
   const { store } = app;
   const words = el("span");
-  const bar = el("div", { class: "outdated-bar", role: "status", hidden: true }, glyph("warning"), words, button("Update all", { symbol: "redo", kind: "small", title: OUTDATED, onclick: () => updateAll(app) }));
+  const bar = el(
+    "div",
+    { class: "outdated-bar", role: "status", hidden: true },
+    glyph("warning"),
+    words,
+    button("Update all", { symbol: "redo", kind: "small", title: OUTDATED, onclick: () => updateAll(app) }),
+  );
   const fill = () => {
     const many = outdatedMaps(store).length;
     bar.hidden = !many;
@@ -71,7 +80,12 @@ export async function renameMap(app, map) {
 }
 
 export async function removeMap(app, map, ask = true) {
-  if (ask && map.status === "done" && !(await askYes("Remove this map?", `${map.name} and its coordinates will be deleted.`, "Remove"))) return;
+  if (
+    ask &&
+    map.status === "done" &&
+    !(await askYes("Remove this map?", `${map.name} and its coordinates will be deleted.`, "Remove"))
+  )
+    return;
   await attempt(async () => {
     await deleteAt(`/maps/${map.id}`);
     app.dropMap(map.id);
@@ -88,10 +102,16 @@ export function mapActions(app, map) {
   const hidden = store.hidden.has(map.id);
   return [
     ["Details", () => app.focusMap(map.id), { symbol: "info" }],
-    [hidden ? "Show its panel" : "Hide its panel", () => app.hideMap(map.id, !hidden), { symbol: "eye", disabled: !["done", "running", "queued"].includes(map.status) }],
+    [
+      hidden ? "Show its panel" : "Hide its panel",
+      () => app.hideMap(map.id, !hidden),
+      { symbol: "eye", disabled: !["done", "running", "queued"].includes(map.status) },
+    ],
     ["Rename", () => renameMap(app, map), { symbol: "pen" }],
     null,
-    isActive(map) ? ["Cancel", () => cancelMap(app, map), { symbol: "stop" }] : [map.outdated ? "Update" : "Run again", () => runAgain(app, map), { symbol: "redo" }],
+    isActive(map)
+      ? ["Cancel", () => cancelMap(app, map), { symbol: "stop" }]
+      : [map.outdated ? "Update" : "Run again", () => runAgain(app, map), { symbol: "redo" }],
     ["Change its parameters", () => changeParameters(app, map), { symbol: "add" }],
     ["Remove", () => removeMap(app, map), { symbol: "trash", disabled: isActive(map) }],
   ];
@@ -108,10 +128,22 @@ export function mapsPane(app) {
     const title = el("button", { type: "button", class: "link map-name", onclick: () => app.focusMap(map.id) });
     const state = el("small", { class: "state" });
     const bar = el("progress", { max: 1 });
-    const more = symbolButton("dots", `Actions of ${map.name}`, () => actionMenu(more, mapActions(app, store.maps.get(map.id))), { "aria-haspopup": "menu" });
+    const more = symbolButton(
+      "dots",
+      `Actions of ${map.name}`,
+      () => actionMenu(more, mapActions(app, store.maps.get(map.id))),
+      { "aria-haspopup": "menu" },
+    );
     const quick = el("span");
     const parameters = el("small", { class: "doc" });
-    const node = el("div", { class: "map-line" }, el("span", { class: "dot" }), el("div", { class: "map-words" }, title, state, bar, parameters), quick, more);
+    const node = el(
+      "div",
+      { class: "map-line" },
+      el("span", { class: "dot" }),
+      el("div", { class: "map-words" }, title, state, bar, parameters),
+      quick,
+      more,
+    );
     return { node, title, state, bar, quick, parameters };
   }
 
@@ -123,8 +155,13 @@ export function mapsPane(app) {
         lines.delete(id);
       }
     if (!maps.length) {
-      replace(list, el("p", { class: "note" }, "No map yet. Choose a method, or compute the usual maps."), button("Choose a method", { kind: "small", onclick: () => app.openTab("methods") }));
-    } else list.querySelector(":scope > .note")?.parentNode.replaceChildren(...[...lines.values()].map((each) => each.node));
+      replace(
+        list,
+        el("p", { class: "note" }, "No map yet. Choose a method, or compute the usual maps."),
+        button("Choose a method", { kind: "small", onclick: () => app.openTab("methods") }),
+      );
+    } else
+      list.querySelector(":scope > .note")?.parentNode.replaceChildren(...[...lines.values()].map((each) => each.node));
     for (const map of maps) {
       if (!lines.has(map.id)) {
         lines.set(map.id, line(map));
@@ -141,14 +178,23 @@ export function mapsPane(app) {
       each.bar.hidden = !isActive(map);
       if (Number.isFinite(map.fraction) && map.status === "running") each.bar.value = map.fraction;
       else each.bar.removeAttribute("value");
-      each.parameters.textContent = [map.outdated && OUTDATED, parametersText(map) || "default parameters"].filter(Boolean).join(" ");
-      const wanted = isActive(map) ? "stop" : ["failed", "broken", "canceled"].includes(map.status) ? "redo" : map.outdated ? "update" : "";
+      each.parameters.textContent = [map.outdated && OUTDATED, parametersText(map) || "default parameters"]
+        .filter(Boolean)
+        .join(" ");
+      const wanted = isActive(map)
+        ? "stop"
+        : ["failed", "broken", "canceled"].includes(map.status)
+          ? "redo"
+          : map.outdated
+            ? "update"
+            : "";
       if (each.quick.dataset.kind !== wanted) {
         each.quick.dataset.kind = wanted;
         replace(
           each.quick,
           wanted === "stop" && symbolButton("stop", "Cancel", () => cancelMap(app, store.maps.get(map.id))),
-          wanted === "update" && button("Update", { kind: "small", title: OUTDATED, onclick: () => runAgain(app, store.maps.get(map.id)) }),
+          wanted === "update" &&
+            button("Update", { kind: "small", title: OUTDATED, onclick: () => runAgain(app, store.maps.get(map.id)) }),
           wanted === "redo" && symbolButton("redo", "Run again", () => runAgain(app, store.maps.get(map.id))),
         );
       }
@@ -156,9 +202,21 @@ export function mapsPane(app) {
     const active = maps.filter(isActive);
     replace(
       foot,
-      active.length > 1 && button(`Cancel all ${active.length}`, { symbol: "stop", kind: "small", onclick: () => active.forEach((map) => cancelMap(app, map)) }),
+      active.length > 1 &&
+        button(`Cancel all ${active.length}`, {
+          symbol: "stop",
+          kind: "small",
+          onclick: () => active.forEach((map) => cancelMap(app, map)),
+        }),
       maps.some((map) => ["failed", "broken", "canceled"].includes(map.status)) &&
-        button("Remove those that failed", { symbol: "trash", kind: "small", onclick: () => maps.filter((map) => ["failed", "broken", "canceled"].includes(map.status)).forEach((map) => removeMap(app, map, false)) }),
+        button("Remove those that failed", {
+          symbol: "trash",
+          kind: "small",
+          onclick: () =>
+            maps
+              .filter((map) => ["failed", "broken", "canceled"].includes(map.status))
+              .forEach((map) => removeMap(app, map, false)),
+        }),
     );
   }
   store.on("maps", fill);
@@ -171,5 +229,6 @@ export function mapsPane(app) {
 // Tell of maps that end while the page is open.
 export function tellOfEnd(app, before, map) {
   if (!before || before.status === map.status || !isActive(before)) return;
-  if (map.status === "failed" || map.status === "broken") notice(`${map.name}: ${mapState(map)}`, "problem", ["Details", () => app.focusMap(map.id)]);
+  if (map.status === "failed" || map.status === "broken")
+    notice(`${map.name}: ${mapState(map)}`, "problem", ["Details", () => app.focusMap(map.id)]);
 }

@@ -18,7 +18,12 @@ const shortSummary = (method) => {
 export function methodsPane(app) {
   const { store } = app;
   const list = el("div", { class: "methods" });
-  const search = el("input", { type: "search", placeholder: "Find a method", "aria-label": "Find a method", oninput: () => fillList() });
+  const search = el("input", {
+    type: "search",
+    placeholder: "Find a method",
+    "aria-label": "Find a method",
+    oninput: () => fillList(),
+  });
   const usual = el("div", { class: "usual" });
   const chooser = el("div", { class: "chooser" }, usual, search, list);
   const chosen = el("div", { class: "chosen", hidden: true });
@@ -27,7 +32,12 @@ export function methodsPane(app) {
   new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && estimated?.()).observe(pane);
 
   function fillUsual() {
-    const made = new Set(store.mapList().filter((map) => !Object.keys(map.parameters ?? {}).length).map((map) => map.method));
+    const made = new Set(
+      store
+        .mapList()
+        .filter((map) => !Object.keys(map.parameters ?? {}).length)
+        .map((map) => map.method),
+    );
     const known = USUAL.map((verb) => store.method(verb)).filter((method) => method && !made.has(method.name));
     if (!known.length) {
       replace(usual);
@@ -36,7 +46,18 @@ export function methodsPane(app) {
     const cost = el("p", { class: "note cost" });
     replace(
       usual,
-      el("div", { class: "card" }, el("b", null, "The usual maps"), el("p", { class: "note" }, known.map((method) => method.name).join(", ")), cost, button(`Compute ${some(known.length, "usual map")}`, { symbol: "play", kind: "main wide", onclick: () => startUsual(known) })),
+      el(
+        "div",
+        { class: "card" },
+        el("b", null, "The usual maps"),
+        el("p", { class: "note" }, known.map((method) => method.name).join(", ")),
+        cost,
+        button(`Compute ${some(known.length, "usual map")}`, {
+          symbol: "play",
+          kind: "main wide",
+          onclick: () => startUsual(known),
+        }),
+      ),
     );
     estimated = () => estimateAll(known, cost);
     if (pane.offsetParent) estimated();
@@ -52,7 +73,8 @@ export function methodsPane(app) {
       if (table !== store.tableId || !cost.isConnected) return;
       if (Number.isFinite(each?.seconds)) reply.push(each);
     }
-    if (reply.length) cost.textContent = `About ${duration(reply.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${bytes(Math.max(...reply.map((each) => each.bytes ?? 0)))} of memory.`;
+    if (reply.length)
+      cost.textContent = `About ${duration(reply.reduce((sum, each) => sum + each.seconds, 0))} in all, at most ${bytes(Math.max(...reply.map((each) => each.bytes ?? 0)))} of memory.`;
   }
 
   async function startUsual(known) {
@@ -69,7 +91,10 @@ export function methodsPane(app) {
       const members = store.methods.filter((method) => method.group === name && fits(method));
       return members.length ? [el("div", { class: "group-name" }, name), members.map(methodLine)] : null;
     });
-    replace(list, parts.some(Boolean) ? parts : el("p", { class: "note" }, "No method has this word in its name or summary."));
+    replace(
+      list,
+      parts.some(Boolean) ? parts : el("p", { class: "note" }, "No method has this word in its name or summary."),
+    );
   }
 
   const hasLabel = () => store.table?.columns?.some((column) => column.role === "label");
@@ -77,8 +102,19 @@ export function methodsPane(app) {
     const lacking = method.needs_labels && !hasLabel();
     return el(
       "button",
-      { type: "button", class: "method", title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary, onclick: () => choose(method) },
-      el("b", null, method.name, method.live && el("span", { class: "chip", title: "The map is shown while it is computed" }, "live"), method.needs_labels && el("span", { class: "chip" }, "needs labels")),
+      {
+        type: "button",
+        class: "method",
+        title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary,
+        onclick: () => choose(method),
+      },
+      el(
+        "b",
+        null,
+        method.name,
+        method.live && el("span", { class: "chip", title: "The map is shown while it is computed" }, "live"),
+        method.needs_labels && el("span", { class: "chip" }, "needs labels"),
+      ),
       el("small", null, shortSummary(method)),
     );
   }
@@ -88,7 +124,12 @@ export function methodsPane(app) {
     chosen.hidden = false;
     const cost = el("div", { class: "estimate", role: "status" });
     const wrong = el("p", { class: "wrong", role: "alert", hidden: true });
-    const name = el("input", { type: "text", placeholder: method.name, "aria-label": "Name of the map", maxlength: 120 });
+    const name = el("input", {
+      type: "text",
+      placeholder: method.name,
+      "aria-label": "Name of the map",
+      maxlength: 120,
+    });
     const start = button("Compute the map", { symbol: "play", kind: "main wide", onclick: () => begin() });
     const form = parameterForm(method, { values, onchange: () => changed() });
     const estimate = debounced(() => showEstimate(app, method, form, cost), 250);
@@ -113,7 +154,14 @@ export function methodsPane(app) {
       el("button", { type: "button", class: "link back", onclick: close }, glyph("back"), "All methods"),
       el("h2", null, method.name),
       el("p", { class: "note" }, method.summary),
-      method.needs_labels && !hasLabel() && el("p", { class: "warning" }, glyph("warning"), el("span", null, "This method needs labels: give one column the role label first.")),
+      method.needs_labels &&
+        !hasLabel() &&
+        el(
+          "p",
+          { class: "warning" },
+          glyph("warning"),
+          el("span", null, "This method needs labels: give one column the role label first."),
+        ),
       form.element,
       el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
       el("div", { class: "start" }, cost, wrong, start),
@@ -172,15 +220,43 @@ async function showEstimate(app, method, form, cost) {
     replace(cost, el("p", { class: "wrong" }, reply.reason));
     return;
   }
-  const range = Number.isFinite(reply.low) && reply.high > 1.5 * Math.max(1, reply.low) ? `${duration(reply.low)} to ${duration(reply.high)}` : duration(reply.seconds);
+  const range =
+    Number.isFinite(reply.low) && reply.high > 1.5 * Math.max(1, reply.low)
+      ? `${duration(reply.low)} to ${duration(reply.high)}`
+      : duration(reply.seconds);
   const tooLong = session.limits?.seconds && reply.seconds > session.limits.seconds;
   const tooLarge = session.limits?.memory_bytes && reply.bytes > session.limits.memory_bytes;
   replace(
     cost,
-    el("div", { class: "figures" }, el("span", null, el("small", null, "Time"), el("b", null, range)), el("span", null, el("small", null, "Memory"), el("b", null, bytes(reply.bytes)))),
+    el(
+      "div",
+      { class: "figures" },
+      el("span", null, el("small", null, "Time"), el("b", null, range)),
+      el("span", null, el("small", null, "Memory"), el("b", null, bytes(reply.bytes))),
+    ),
     reply.basis && el("small", { class: "doc" }, reply.basis),
-    tooLong && el("p", { class: "warning" }, glyph("warning"), el("span", null, `Longer than the limit of ${duration(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`)),
-    tooLarge && el("p", { class: "warning" }, glyph("warning"), el("span", null, `More than the limit of ${bytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`)),
+    tooLong &&
+      el(
+        "p",
+        { class: "warning" },
+        glyph("warning"),
+        el(
+          "span",
+          null,
+          `Longer than the limit of ${duration(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`,
+        ),
+      ),
+    tooLarge &&
+      el(
+        "p",
+        { class: "warning" },
+        glyph("warning"),
+        el(
+          "span",
+          null,
+          `More than the limit of ${bytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`,
+        ),
+      ),
   );
 }
 

@@ -77,7 +77,12 @@ export function askText(title, { value = "", name = "Name", action = "Save", not
           },
           el("label", { class: "field" }, el("span", { class: "field-name" }, name), input),
           note && el("p", { class: "note" }, note),
-          el("div", { class: "actions" }, button("Cancel", { onclick: close }), el("button", { class: "main", type: "submit" }, action)),
+          el(
+            "div",
+            { class: "actions" },
+            button("Cancel", { onclick: close }),
+            el("button", { class: "main", type: "submit" }, action),
+          ),
         ),
       { kind: "narrow", onclose: () => resolve(answer) },
     );

@@ -13,7 +13,10 @@ export async function sendData(app, file) {
   const { session } = app.store;
   const limit = session?.limits?.upload_bytes;
   if (limit && file.size > limit) {
-    notice(`${file.name} has ${bytes(file.size)}. At most ${bytes(limit)} can be sent: put it into ${session.folder} and open it there.`, "problem");
+    notice(
+      `${file.name} has ${bytes(file.size)}. At most ${bytes(limit)} can be sent: put it into ${session.folder} and open it there.`,
+      "problem",
+    );
     return;
   }
   const bar = el("progress", { max: 1, value: 0 });
@@ -23,7 +26,13 @@ export async function sendData(app, file) {
     bar.value = fraction;
     words.textContent = fraction < 1 ? `Sending ${file.name}: ${asPercent(fraction)}` : `Reading ${file.name}`;
   });
-  const box = el("div", { class: "sending", role: "status" }, words, bar, button("Cancel", { kind: "small", onclick: cancel }));
+  const box = el(
+    "div",
+    { class: "sending", role: "status" },
+    words,
+    bar,
+    button("Cancel", { kind: "small", onclick: cancel }),
+  );
   app.sendings.append(box);
   try {
     const table = await done;
@@ -69,13 +78,25 @@ export function folderList(app, onopen) {
     replace(
       trail,
       el("button", { type: "button", class: "link", onclick: () => enter("") }, app.store.session.folder),
-      parts.map((part, i) => [" / ", el("button", { type: "button", class: "link", onclick: () => enter(parts.slice(0, i + 1).join("/")) }, part)]),
+      parts.map((part, i) => [
+        " / ",
+        el("button", { type: "button", class: "link", onclick: () => enter(parts.slice(0, i + 1).join("/")) }, part),
+      ]),
     );
     const inside = (name) => [...parts, name].join("/");
-    const entries = [...found.entries].sort((a, b) => (a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1));
+    const entries = [...found.entries].sort((a, b) =>
+      a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1,
+    );
     replace(
       list,
-      found.readable && parts.length > 0 && el("button", { type: "button", class: "file whole", role: "listitem", onclick: () => onopen(parts.join("/")) }, glyph("folder"), el("b", null, "Open this folder as one table")),
+      found.readable &&
+        parts.length > 0 &&
+        el(
+          "button",
+          { type: "button", class: "file whole", role: "listitem", onclick: () => onopen(parts.join("/")) },
+          glyph("folder"),
+          el("b", null, "Open this folder as one table"),
+        ),
       entries.map((entry) =>
         el(
           "button",
@@ -92,7 +113,8 @@ export function folderList(app, onopen) {
           entry.kind !== "folder" && el("small", null, bytes(entry.bytes)),
         ),
       ),
-      !entries.length && el("p", { class: "note" }, "This folder is empty. Put a table into it, or drop a file onto this page."),
+      !entries.length &&
+        el("p", { class: "note" }, "This folder is empty. Put a table into it, or drop a file onto this page."),
     );
   };
   enter("");
@@ -122,7 +144,12 @@ function exampleButtons(app, close) {
     replace(
       box,
       (await getJson("/examples")).map(({ name, title, about }) =>
-        el("button", { type: "button", class: "example", onclick: () => (close?.(), openExample(app, name)) }, el("b", null, title), el("small", null, about)),
+        el(
+          "button",
+          { type: "button", class: "example", onclick: () => (close?.(), openExample(app, name)) },
+          el("b", null, title),
+          el("small", null, about),
+        ),
       ),
     ),
   );
@@ -135,14 +162,23 @@ export function emptyState(app) {
     "div",
     { class: "empty" },
     el("h1", null, "See your data as maps"),
-    el("p", { class: "lead" }, "Open a table. Each row becomes a point; rows that are alike lie close together. Compare maps of many methods, and see where each of them can be trusted."),
+    el(
+      "p",
+      { class: "lead" },
+      "Open a table. Each row becomes a point; rows that are alike lie close together. Compare maps of many methods, and see where each of them can be trusted.",
+    ),
     el(
       "div",
       { class: "drop-zone" },
       glyph("upload"),
       el("p", null, el("b", null, "Drop a file here")),
       el("p", { class: "note" }, "CSV, Parquet, Excel, Arrow, NumPy and more. It stays on this machine."),
-      el("div", { class: "row center" }, button("Choose a file", { kind: "main", onclick: () => chooseFile(app) }), button("Open from the folder", { symbol: "folder", onclick: () => openData(app) })),
+      el(
+        "div",
+        { class: "row center" },
+        button("Choose a file", { kind: "main", onclick: () => chooseFile(app) }),
+        button("Open from the folder", { symbol: "folder", onclick: () => openData(app) }),
+      ),
     ),
     el("h2", null, "Or start with an example"),
     exampleButtons(app),
@@ -151,7 +187,11 @@ export function emptyState(app) {
 
 // Files may be dropped anywhere.
 export function acceptDrops(app) {
-  const veil = el("div", { class: "veil", hidden: true }, el("div", null, glyph("upload"), el("b", null, "Drop the file to open it")));
+  const veil = el(
+    "div",
+    { class: "veil", hidden: true },
+    el("div", null, glyph("upload"), el("b", null, "Drop the file to open it")),
+  );
   document.body.append(veil);
   let depth = 0;
   const holdsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");

@@ -10,7 +10,14 @@ export function picker({ name, groups, onpick, text = "", kind = "" }) {
   const shown = el("span", { class: "picked" }, text);
   const anchor = el(
     "button",
-    { type: "button", class: `picker ${kind}`, "aria-haspopup": "listbox", "aria-expanded": "false", "aria-label": name, title: name },
+    {
+      type: "button",
+      class: `picker ${kind}`,
+      "aria-haspopup": "listbox",
+      "aria-expanded": "false",
+      "aria-label": name,
+      title: name,
+    },
     shown,
     glyph("down"),
   );
@@ -27,7 +34,13 @@ export function picker({ name, groups, onpick, text = "", kind = "" }) {
 function openList(anchor, name, groups, onpick) {
   const all = groups();
   const total = all.reduce((sum, group) => sum + group.items.length, 0);
-  const search = el("input", { type: "search", placeholder: "Search", "aria-label": `Search: ${name}`, autocomplete: "off", spellcheck: "false" });
+  const search = el("input", {
+    type: "search",
+    placeholder: "Search",
+    "aria-label": `Search: ${name}`,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const list = el("div", { class: "picker-list", role: "listbox", "aria-label": name });
   let options = [];
   let at = 0;
@@ -47,13 +60,21 @@ function openList(anchor, name, groups, onpick) {
     options = [];
     let left = 0;
     const parts = all.map((group) => {
-      const found = words ? group.items.filter((item) => `${item.text} ${item.note ?? ""}`.toLowerCase().includes(words)) : group.items;
+      const found = words
+        ? group.items.filter((item) => `${item.text} ${item.note ?? ""}`.toLowerCase().includes(words))
+        : group.items;
       const room = Math.max(0, MOST - options.length);
       left += Math.max(0, found.length - room);
       const nodes = found.slice(0, room).map((item) => {
         const node = el(
           "div",
-          { class: "option", role: "option", "aria-selected": "false", title: item.title, onclick: () => pick(item.key) },
+          {
+            class: "option",
+            role: "option",
+            "aria-selected": "false",
+            title: item.title,
+            onclick: () => pick(item.key),
+          },
           el("span", { class: "option-text" }, item.text),
           item.note && el("small", null, item.note),
         );

@@ -25,7 +25,12 @@ export async function fillPlaced(app, map, box) {
     waiting.add(made.id);
     await again();
   };
-  const input = el("input", { type: "file", class: "unseen", "aria-label": "File of new rows", onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done) });
+  const input = el("input", {
+    type: "file",
+    class: "unseen",
+    "aria-label": "File of new rows",
+    onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done),
+  });
   const fromFolder = () =>
     openDialog("Place new rows", (close) =>
       folderList(app, (path) => {
@@ -41,9 +46,27 @@ export async function fillPlaced(app, map, box) {
       el(
         "div",
         { class: "row spread saved-line" },
-        el("button", { type: "button", class: "link", disabled: each.status !== "done", title: "Draw these rows on the map", onclick: () => showPlaced(app, map, each) }, each.name),
+        el(
+          "button",
+          {
+            type: "button",
+            class: "link",
+            disabled: each.status !== "done",
+            title: "Draw these rows on the map",
+            onclick: () => showPlaced(app, map, each),
+          },
+          each.name,
+        ),
         el("small", null, each.status === "done" ? some(each.n, "row") : each.error || "being placed"),
-        symbolButton("trash", `Remove ${each.name}`, () => attempt(async () => (await deleteAt(`/maps/${map.id}/placed/${each.id}`), app.stage.view.update(map.id, { placed: null }), again()))),
+        symbolButton("trash", `Remove ${each.name}`, () =>
+          attempt(
+            async () => (
+              await deleteAt(`/maps/${map.id}/placed/${each.id}`),
+              app.stage.view.update(map.id, { placed: null }),
+              again()
+            ),
+          ),
+        ),
       ),
     ),
     el(
@@ -52,15 +75,25 @@ export async function fillPlaced(app, map, box) {
       input,
       button("Choose a file", { symbol: "upload", kind: "small", onclick: () => input.click() }),
       button("From the folder", { symbol: "folder", kind: "small", onclick: fromFolder }),
-      reply.length > 0 && button("Hide", { kind: "small", title: "Do not draw new rows", onclick: () => app.stage.view.update(map.id, { placed: null }) }),
+      reply.length > 0 &&
+        button("Hide", {
+          kind: "small",
+          title: "Do not draw new rows",
+          onclick: () => app.stage.view.update(map.id, { placed: null }),
+        }),
     ),
   );
 }
 
 async function showPlaced(app, map, each) {
   await attempt(async () => {
-    const [coordinates, names] = await Promise.all([getFloats(`/maps/${map.id}/placed/${each.id}`), getJson(`/maps/${map.id}/placed/${each.id}/names`)]);
-    app.stage.view.update(map.id, { placed: { coordinates, names: names ?? Array.from({ length: each.n }, (_, i) => `${each.name}, row ${i}`) } });
+    const [coordinates, names] = await Promise.all([
+      getFloats(`/maps/${map.id}/placed/${each.id}`),
+      getJson(`/maps/${map.id}/placed/${each.id}/names`),
+    ]);
+    app.stage.view.update(map.id, {
+      placed: { coordinates, names: names ?? Array.from({ length: each.n }, (_, i) => `${each.name}, row ${i}`) },
+    });
     notice(`${some(each.n, "new row")} drawn on ${map.name} as stars.`, "done");
   });
 }

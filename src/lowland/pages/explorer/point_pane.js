@@ -25,24 +25,53 @@ export function pointPane(app) {
     const { point: row, tableId, table } = store;
     const turn = ++asked;
     if (row === null || !table?.columns) {
-      replace(head, el("h2", null, "No point chosen"), el("p", { class: "note" }, "Click a point on a map: its values appear here, and its neighbors are drawn on all maps."));
+      replace(
+        head,
+        el("h2", null, "No point chosen"),
+        el(
+          "p",
+          { class: "note" },
+          "Click a point on a map: its values appear here, and its neighbors are drawn on all maps.",
+        ),
+      );
       replace(values);
       replace(near);
       app.stage.view?.show(null);
       return;
     }
-    const image = table.has_images && el("img", { class: "picture", src: `/api/tables/${tableId}/image/${row}`, alt: `Image of row ${row}` });
-    const slider = el("input", { type: "range", min: 3, max: 50, value: store.neighbors, "aria-label": "Number of neighbors", oninput: () => ((store.neighbors = Number(slider.value)), (shown.textContent = slider.value), later()) });
+    const image =
+      table.has_images &&
+      el("img", { class: "picture", src: `/api/tables/${tableId}/image/${row}`, alt: `Image of row ${row}` });
+    const slider = el("input", {
+      type: "range",
+      min: 3,
+      max: 50,
+      value: store.neighbors,
+      "aria-label": "Number of neighbors",
+      oninput: () => ((store.neighbors = Number(slider.value)), (shown.textContent = slider.value), later()),
+    });
     const shown = el("output", null, store.neighbors);
     replace(
       head,
-      el("div", { class: "row spread" }, el("h2", null, `Row ${row}`), symbolButton("close", "Close this point", () => app.showPoint(null))),
+      el(
+        "div",
+        { class: "row spread" },
+        el("h2", null, `Row ${row}`),
+        symbolButton("close", "Close this point", () => app.showPoint(null)),
+      ),
       image,
       el(
         "div",
         { class: "row" },
-        button("Color by distance from it", { symbol: "point", kind: "small", onclick: () => colorByDistance(app, row) }),
-        button("Select its neighbors", { kind: "small", onclick: () => app.stage.view.selectRows([row, ...(store.near ?? [])]) }),
+        button("Color by distance from it", {
+          symbol: "point",
+          kind: "small",
+          onclick: () => colorByDistance(app, row),
+        }),
+        button("Select its neighbors", {
+          kind: "small",
+          onclick: () => app.stage.view.selectRows([row, ...(store.near ?? [])]),
+        }),
       ),
       el("label", { class: "row" }, el("span", { class: "field-name" }, "Neighbors"), slider, shown),
     );
@@ -53,8 +82,24 @@ export function pointPane(app) {
     replace(
       values,
       el("h3", null, "Values"),
-      el("table", { class: "values" }, el("tbody", null, listed.map((index, i) => el("tr", null, el("th", null, table.columns[index].name), el("td", null, cells[0][i] === null ? el("i", null, "missing") : cellText(cells[0][i])))))),
-      table.columns.length > listed.length && el("p", { class: "note" }, `${count(table.columns.length - listed.length)} more columns.`),
+      el(
+        "table",
+        { class: "values" },
+        el(
+          "tbody",
+          null,
+          listed.map((index, i) =>
+            el(
+              "tr",
+              null,
+              el("th", null, table.columns[index].name),
+              el("td", null, cells[0][i] === null ? el("i", null, "missing") : cellText(cells[0][i])),
+            ),
+          ),
+        ),
+      ),
+      table.columns.length > listed.length &&
+        el("p", { class: "note" }, `${count(table.columns.length - listed.length)} more columns.`),
     );
   }
 
@@ -77,10 +122,39 @@ export function pointPane(app) {
         const { kept, missed } = byMap[map.id];
         const part = el("span", { class: "kept-part" });
         part.style.width = `${(100 * kept.length) / Math.max(1, kept.length + missed.length)}%`;
-        return el("div", { class: "near-line", title: `${map.name}: ${some(kept.length, "neighbor")} kept, ${missed.length} missed, ${byMap[map.id].false.length} false` }, el("span", null, map.name), el("span", { class: "kept-room" }, part), el("small", null, `${kept.length} of ${kept.length + missed.length}`));
+        return el(
+          "div",
+          {
+            class: "near-line",
+            title: `${map.name}: ${some(kept.length, "neighbor")} kept, ${missed.length} missed, ${byMap[map.id].false.length} false`,
+          },
+          el("span", null, map.name),
+          el("span", { class: "kept-room" }, part),
+          el("small", null, `${kept.length} of ${kept.length + missed.length}`),
+        );
       }),
       !maps.length && el("p", { class: "note" }, glyph("info"), "There is no finished map yet."),
-      el("details", null, el("summary", null, "List of the rows"), el("div", { class: "row" }, reply.rows.map((other, i) => el("button", { type: "button", class: "small", title: `distance ${number(reply.distances?.[i], 4)}`, onclick: () => app.showPoint(other) }, names[i])))),
+      el(
+        "details",
+        null,
+        el("summary", null, "List of the rows"),
+        el(
+          "div",
+          { class: "row" },
+          reply.rows.map((other, i) =>
+            el(
+              "button",
+              {
+                type: "button",
+                class: "small",
+                title: `distance ${number(reply.distances?.[i], 4)}`,
+                onclick: () => app.showPoint(other),
+              },
+              names[i],
+            ),
+          ),
+        ),
+      ),
     );
   }
 

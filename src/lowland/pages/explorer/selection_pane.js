@@ -21,12 +21,29 @@ export function selectionPane(app) {
   const table = el("div", { class: "selected-rows" });
   const saved = el("div", { class: "saved" });
   const mean = el("figure", { class: "mean-image", hidden: true });
-  const pane = el("div", { class: "pane-body" }, head, mean, contrast, table, el("h3", null, "Saved selections"), saved);
+  const pane = el(
+    "div",
+    { class: "pane-body" },
+    head,
+    mean,
+    contrast,
+    table,
+    el("h3", null, "Saved selections"),
+    saved,
+  );
 
   function fill() {
     const { selected } = store;
     if (!selected || !store.table?.rows) {
-      replace(head, el("h2", null, "No rows selected"), el("p", { class: "note" }, "Choose Box, Lasso or Brush above the maps and drag over points. Shift adds, Alt removes, Esc clears."));
+      replace(
+        head,
+        el("h2", null, "No rows selected"),
+        el(
+          "p",
+          { class: "note" },
+          "Choose Box, Lasso or Brush above the maps and drag over points. Shift adds, Alt removes, Esc clears.",
+        ),
+      );
       replace(contrast);
       replace(table);
       mean.hidden = true;
@@ -36,17 +53,41 @@ export function selectionPane(app) {
       return;
     }
     const save = button("Export", { symbol: "download", kind: "small", "aria-haspopup": "menu" });
-    save.addEventListener("click", () => actionMenu(save, [["CSV", () => exportRows("csv")], ["Parquet", () => exportRows("parquet")]]));
+    save.addEventListener("click", () =>
+      actionMenu(save, [
+        ["CSV", () => exportRows("csv")],
+        ["Parquet", () => exportRows("parquet")],
+      ]),
+    );
     replace(
       head,
-      el("div", { class: "row spread" }, el("h2", null, `${some(selected, "row")} selected`), symbolButton("close", "Clear the selection", () => app.stage.view.clearSelection())),
-      el("p", { class: "note" }, `${Number(((100 * selected) / store.table.rows).toPrecision(2))}% of ${some(store.table.rows, "row")}`),
+      el(
+        "div",
+        { class: "row spread" },
+        el("h2", null, `${some(selected, "row")} selected`),
+        symbolButton("close", "Clear the selection", () => app.stage.view.clearSelection()),
+      ),
+      el(
+        "p",
+        { class: "note" },
+        `${Number(((100 * selected) / store.table.rows).toPrecision(2))}% of ${some(store.table.rows, "row")}`,
+      ),
       el(
         "div",
         { class: "row" },
-        button("Save it", { symbol: "save", kind: "small", title: "Give the selection a name and keep it", onclick: nameIt }),
+        button("Save it", {
+          symbol: "save",
+          kind: "small",
+          title: "Give the selection a name and keep it",
+          onclick: nameIt,
+        }),
         save,
-        button("New table", { symbol: "add", kind: "small", title: "A new table of these rows, to be embedded again", onclick: newTable }),
+        button("New table", {
+          symbol: "add",
+          kind: "small",
+          title: "A new table of these rows, to be embedded again",
+          onclick: newTable,
+        }),
         button("Show only these", { symbol: "filter", kind: "small", onclick: () => keepSelected(app) }),
       ),
     );
@@ -60,28 +101,56 @@ export function selectionPane(app) {
   // The mean of the selected images.
   const average = debounced(async () => {
     const { tableId, selection } = store;
-    const made = await attempt(() => getFile(`/tables/${tableId}/image`, "mean.png", { method: "POST", json: { mask: maskText(selection) } }));
+    const made = await attempt(() =>
+      getFile(`/tables/${tableId}/image`, "mean.png", { method: "POST", json: { mask: maskText(selection) } }),
+    );
     if (!made || tableId !== store.tableId || selection !== store.selection) return;
     const address = URL.createObjectURL(made.blob);
-    replace(mean, el("img", { class: "picture", src: address, alt: "Mean of the selected images", onload: () => URL.revokeObjectURL(address) }), el("figcaption", { class: "note" }, "Mean of the selected images"));
+    replace(
+      mean,
+      el("img", {
+        class: "picture",
+        src: address,
+        alt: "Mean of the selected images",
+        onload: () => URL.revokeObjectURL(address),
+      }),
+      el("figcaption", { class: "note" }, "Mean of the selected images"),
+    );
   }, 250);
 
   const nameIt = async () => {
-    const name = await askText("Save the selection", { name: "Name", value: `Selection ${store.selections.length + 1}` });
+    const name = await askText("Save the selection", {
+      name: "Name",
+      value: `Selection ${store.selections.length + 1}`,
+    });
     if (!name) return;
-    const made = await attempt(() => postJson(`/tables/${store.tableId}/selections`, { name, mask: maskText(store.selection) }));
+    const made = await attempt(() =>
+      postJson(`/tables/${store.tableId}/selections`, { name, mask: maskText(store.selection) }),
+    );
     if (made) loadSaved();
   };
   const newTable = async () => {
-    const name = await askText("New table of the selected rows", { value: `${store.table.name}, ${count(store.selected)} rows`, action: "Create", note: "It gets maps of its own, computed from these rows only." });
+    const name = await askText("New table of the selected rows", {
+      value: `${store.table.name}, ${count(store.selected)} rows`,
+      action: "Create",
+      note: "It gets maps of its own, computed from these rows only.",
+    });
     if (!name) return;
-    const made = await attempt(() => postJson(`/tables/${store.tableId}/subset`, { name, mask: maskText(store.selection) }));
+    const made = await attempt(() =>
+      postJson(`/tables/${store.tableId}/subset`, { name, mask: maskText(store.selection) }),
+    );
     if (made) await app.showTable(made);
   };
   const exportRows = (format) =>
     attempt(async () => {
-      const maps = store.mapList().filter((map) => map.status === "done").map((map) => map.id);
-      const { blob, name } = await getFile(`/tables/${store.tableId}/export`, `${store.table.name}.${format}`, { method: "POST", json: { mask: maskText(store.selection), format, maps } });
+      const maps = store
+        .mapList()
+        .filter((map) => map.status === "done")
+        .map((map) => map.id);
+      const { blob, name } = await getFile(`/tables/${store.tableId}/export`, `${store.table.name}.${format}`, {
+        method: "POST",
+        json: { mask: maskText(store.selection), format, maps },
+      });
       offer(blob, name);
       notice(`${some(store.selected, "row")} written to ${name}.`, "done");
     });
@@ -107,7 +176,11 @@ export function selectionPane(app) {
     if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
     if (waited) list(); // its rows were not there either
     waited = 0;
-    replace(contrast, el("h3", null, "What sets them apart"), contrastBars(reply.columns, store.table.columns, (column) => app.colorBy({ kind: "column", column })));
+    replace(
+      contrast,
+      el("h3", null, "What sets them apart"),
+      contrastBars(reply.columns, store.table.columns, (column) => app.colorBy({ kind: "column", column })),
+    );
   }, 250);
 
   const list = debounced(() => {
@@ -122,7 +195,12 @@ export function selectionPane(app) {
       numeric: (c) => isNumeric(all[c]),
       label: "Selected rows",
       rowNumber: (i) => rows[i],
-      fetchBlock: (from, many, shown) => valuesOf(id, rows.slice(from, from + many), shown.map((c) => order[c])),
+      fetchBlock: (from, many, shown) =>
+        valuesOf(
+          id,
+          rows.slice(from, from + many),
+          shown.map((c) => order[c]),
+        ),
       onrow: (i) => app.showPoint(rows[i]),
     });
     replace(table, el("h3", null, "Rows"), grid.element);
@@ -142,16 +220,23 @@ export function selectionPane(app) {
         el(
           "div",
           { class: "row spread saved-line" },
-          el("button", { type: "button", class: "link", title: "Select these rows", onclick: () => select(each) }, each.name),
+          el(
+            "button",
+            { type: "button", class: "link", title: "Select these rows", onclick: () => select(each) },
+            each.name,
+          ),
           el("small", null, some(each.count, "row")),
-          symbolButton("trash", `Delete ${each.name}`, () => attempt(async () => (await deleteAt(`/tables/${tableId}/selections/${each.id}`), loadSaved()))),
+          symbolButton("trash", `Delete ${each.name}`, () =>
+            attempt(async () => (await deleteAt(`/tables/${tableId}/selections/${each.id}`), loadSaved())),
+          ),
         ),
       ),
     );
   }
   const select = (each) =>
     attempt(async () => {
-      const mask = each.mask ?? (await getJson(`/tables/${store.tableId}/selections`)).find((one) => one.id === each.id).mask;
+      const mask =
+        each.mask ?? (await getJson(`/tables/${store.tableId}/selections`)).find((one) => one.id === each.id).mask;
       app.stage.view.select(maskOf(mask, store.table.rows), "new");
     });
   store.on("selection", fill);

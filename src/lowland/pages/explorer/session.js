@@ -14,10 +14,11 @@ async function tabName() {
   const fresh = () => Math.random().toString(36).slice(2, 14);
   try {
     tab = sessionStorage.getItem("lowland-tab") ?? fresh();
-    const isOurs = (await navigator.locks?.request(`lowland-tab-${tab}`, { ifAvailable: true }, async (lock) => {
-      if (lock) navigator.locks.request(`lowland-tab-${tab}`, () => new Promise(() => {})); // as long as the page is open
-      return lock !== null;
-    })) ?? true;
+    const isOurs =
+      (await navigator.locks?.request(`lowland-tab-${tab}`, { ifAvailable: true }, async (lock) => {
+        if (lock) navigator.locks.request(`lowland-tab-${tab}`, () => new Promise(() => {})); // as long as the page is open
+        return lock !== null;
+      })) ?? true;
     if (!isOurs) tab = fresh();
     sessionStorage.setItem("lowland-tab", tab);
   } catch {
@@ -109,9 +110,11 @@ export function keepState(app) {
         }
       }
       if (gone()) return;
-      if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index])) await colorBy(app, state.coloring);
+      if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index]))
+        await colorBy(app, state.coloring);
       else store.emit("coloring");
-      const known = ({ column, rows }) => (column === null ? rows : store.table.columns.some((each) => each.name === column));
+      const known = ({ column, rows }) =>
+        column === null ? rows : store.table.columns.some((each) => each.name === column);
       if (!gone() && state.conditions.some(known)) await applyConditions(app, state.conditions.filter(known));
       if (gone()) return;
       if (Number.isInteger(state.point) && state.point < store.table.rows) app.showPoint(state.point, false);

@@ -10,7 +10,17 @@ import { tellProblem } from "./notices.js";
 import { isActive } from "./store.js";
 import { cellText, DAY } from "./words.js";
 
-const KINDS = { number: "number", integer: "number", boolean: "category", category: "category", ordered: "category", date: "date", text: "text", id: "text", constant: "number" };
+const KINDS = {
+  number: "number",
+  integer: "number",
+  boolean: "category",
+  category: "category",
+  ordered: "category",
+  date: "date",
+  text: "text",
+  id: "text",
+  constant: "number",
+};
 const CLASSES = 60; // a label of numbers with at most so many values is one of classes
 const NAMES = 1000; // texts that repeat, with at most so many values, are names of classes
 const MAIN_SCORES = ["trustworthiness", "continuity", "normalized stress", "downstream accuracy"];
@@ -37,7 +47,11 @@ export function createStage(app) {
       const repeated = column.kind === "text" && column.distinct <= NAMES && column.distinct * 2 <= table.rows;
       const classes = column.distinct > 0 && (repeated || (column.role === "label" && column.distinct <= CLASSES));
       const kind = classes ? "category" : (KINDS[column.kind] ?? "text");
-      return new Column({ name: column.name, kind, load: kind === "text" ? null : () => columnOf(table.id, index, kind) });
+      return new Column({
+        name: column.name,
+        kind,
+        load: kind === "text" ? null : () => columnOf(table.id, index, kind),
+      });
     });
 
   // Dates come as days, and a label of numbers becomes one of classes.
@@ -46,7 +60,10 @@ export function createStage(app) {
     if (kind === "date") return Float64Array.from(values, (day) => day * DAY);
     if (kind !== "category" || levels) return { values, levels };
     const sorted = [...new Set(values)].filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
-    return { values: Array.from(values, (value) => (Number.isNaN(value) ? null : String(value))), levels: sorted.map(String) };
+    return {
+      values: Array.from(values, (value) => (Number.isNaN(value) ? null : String(value))),
+      levels: sorted.map(String),
+    };
   }
 
   // Columns of the hover: name, label and those marked as shown, then the first features; an image is shown, not its pixels.
@@ -63,7 +80,9 @@ export function createStage(app) {
     const columns = hoverColumns(table);
     if (!columns.length) return [];
     const reply = await getJson(`/tables/${table.id}/values?rows=${row}&columns=${columns.join(",")}`);
-    return columns.map((index, i) => [table.columns[index].name, cellText(reply.rows[0][i])]).filter(([, text]) => text !== "");
+    return columns
+      .map((index, i) => [table.columns[index].name, cellText(reply.rows[0][i])])
+      .filter(([, text]) => text !== "");
   }
 
   const asViewMap = (map) => ({
@@ -73,7 +92,9 @@ export function createStage(app) {
     components: map.components ?? 2,
     n: store.table.rows,
     status: map.status,
-    progress: isActive(map) ? { fraction: map.fraction ?? null, text: mapProgress(loaded.has(map.id) ? { ...map, stage: null } : map) } : null, // a live map stays in sight
+    progress: isActive(map)
+      ? { fraction: map.fraction ?? null, text: mapProgress(loaded.has(map.id) ? { ...map, stage: null } : map) }
+      : null, // a live map stays in sight
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
     scores: mainScores(map),
     badge: map.outdated ? "outdated" : null,
@@ -95,7 +116,14 @@ export function createStage(app) {
     replace(tools, app.colorControl, strip);
     replace(root, tools, room);
     const maps = store.mapList().filter((map) => !store.hidden.has(map.id));
-    stage.view = createView(room, { table: stage.table, maps: maps.map((map) => new MapData(asViewMap(map))), fit: "fill", toolbar: strip, compact: true, ...app.viewOptions });
+    stage.view = createView(room, {
+      table: stage.table,
+      maps: maps.map((map) => new MapData(asViewMap(map))),
+      fit: "fill",
+      toolbar: strip,
+      compact: true,
+      ...app.viewOptions,
+    });
     room.addEventListener("click", (event) => {
       const panel = stage.view?.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(event.target));
       if (panel) app.focusMap(panel.map.key);
@@ -122,7 +150,11 @@ export function createStage(app) {
       return;
     }
     const { key, n, ...fields } = asViewMap(map);
-    if (shown) stage.view.update(key, loaded.has(key) && isActive(map) ? { ...fields, components: map.components ?? fields.components } : fields);
+    if (shown)
+      stage.view.update(
+        key,
+        loaded.has(key) && isActive(map) ? { ...fields, components: map.components ?? fields.components } : fields,
+      );
     else stage.view.add(new MapData({ key, n, ...fields }));
     fetchCoordinates(map);
   }
@@ -147,7 +179,11 @@ export function createStage(app) {
       const coordinates = await getFloats(`/maps/${map.id}/coordinates`);
       if (view !== stage.view || store.hidden.has(map.id) || isReplaced(map)) return;
       loaded.set(map.id, "done");
-      view.update(map.id, { coordinates, components: Math.round(coordinates.length / store.table.rows) || map.components, status: "done" });
+      view.update(map.id, {
+        coordinates,
+        components: Math.round(coordinates.length / store.table.rows) || map.components,
+        status: "done",
+      });
       store.emit("coordinates", map.id);
     } catch (error) {
       if (!isReplaced(map)) tellProblem(error);
@@ -173,7 +209,11 @@ export function createStage(app) {
       if (view !== stage.view || loaded.get(id) === "done" || !store.maps.has(id)) return;
       const first = !loaded.has(id);
       loaded.set(id, version);
-      view.update(id, { coordinates, components: Math.round(coordinates.length / store.table.rows), status: store.maps.get(id).status });
+      view.update(id, {
+        coordinates,
+        components: Math.round(coordinates.length / store.table.rows),
+        status: store.maps.get(id).status,
+      });
       if (first) store.emit("coordinates", id);
     } catch {
       // the snapshot was replaced by the finished map
@@ -195,7 +235,10 @@ export function createStage(app) {
         const there = viewMap(map.id);
         if (there?.trust?.[measure]) return;
         const values = await getFloats(`/maps/${map.id}/trust/${encodeURIComponent(measure)}`);
-        if (view === stage.view) view.update(map.id, { trust: { ...there?.trust, [measure]: { values, low: reply.low, high: reply.high, better: reply.better } } });
+        if (view === stage.view)
+          view.update(map.id, {
+            trust: { ...there?.trust, [measure]: { values, low: reply.low, high: reply.high, better: reply.better } },
+          });
       }),
     );
   }

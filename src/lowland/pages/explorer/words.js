@@ -6,7 +6,8 @@ export const DAY = 86400000; // milliseconds
 export const asPercent = (fraction) => `${Math.round(100 * fraction)}%`;
 
 // A cell of a table as text.
-export const cellText = (value) => (value === null || value === undefined ? "" : typeof value === "number" ? number(value, 5) : String(value));
+export const cellText = (value) =>
+  value === null || value === undefined ? "" : typeof value === "number" ? number(value, 5) : String(value);
 
 // A parameter's value as it is written in Python.
 export function asPython(value) {

@@ -138,8 +138,7 @@ function linkColoring(model, view) {
   };
 }
 
-const sameColoring = (a, b) =>
-  a.kind === b.kind && a.column === b.column && a.measure === b.measure && a.map === b.map;
+const sameColoring = (a, b) => a.kind === b.kind && a.column === b.column && a.measure === b.measure && a.map === b.map;
 
 // --- the notebook around the widget
 

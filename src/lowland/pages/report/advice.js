@@ -42,13 +42,7 @@ function reasonOf(advice) {
 // One line each; the reason opens on request.
 export const adviceLines = () =>
   study.advice.map((advice) =>
-    el(
-      "li",
-      null,
-      `For ${purposeOf(advice).toLowerCase()}: `,
-      el("b", null, advisedOf(advice)),
-      reasonOf(advice),
-    ),
+    el("li", null, `For ${purposeOf(advice).toLowerCase()}: `, el("b", null, advisedOf(advice)), reasonOf(advice)),
   );
 
 export function adviceSection(section) {

@@ -34,7 +34,8 @@ export function cloudsSection(section) {
       ),
     );
     const list = [...new Set([...drawnTrials, ...trials])].filter((trial) => trial.curves[name]?.kind === "cloud"); // best first
-    if (list.length > PRINTED) section.append(el("p", { class: "note paper" }, `The best ${PRINTED} trials are printed.`));
+    if (list.length > PRINTED)
+      section.append(el("p", { class: "note paper" }, `The best ${PRINTED} trials are printed.`));
     section.append(
       el(
         "div",

@@ -5,7 +5,8 @@ import { trials } from "./study.js";
 
 // The definition of a measure is below the table of scores; here only if it differs between trials.
 function scoreInWords(name, { value, low, high, about }) {
-  const interval = low !== null && high !== null ? ` (95% confidence interval ${number(low, 4)} to ${number(high, 4)})` : "";
+  const interval =
+    low !== null && high !== null ? ` (95% confidence interval ${number(low, 4)} to ${number(high, 4)})` : "";
   const own = trials.some((trial) => trial.scores[name] && trial.scores[name].about !== about);
   return `${number(value, 4)}${interval}${own ? `. ${about}` : ""}`;
 }

@@ -11,7 +11,11 @@ export function rowFinder(view, table) {
   let place = "any",
     found = { mask: null, count: 0 },
     waiting = 0;
-  const input = el("input", { type: "search", placeholder: table.ids ? "id or text" : "number or text", "aria-label": "Find rows" });
+  const input = el("input", {
+    type: "search",
+    placeholder: table.ids ? "id or text" : "number or text",
+    "aria-label": "Find rows",
+  });
   const where = choose(placesToSearch(table), place, (value) => {
     place = value;
     input.placeholder = /^\d+$/.test(value) && table.columns[value].kind === "number" ? "5, > 5 or 2..4" : "text";

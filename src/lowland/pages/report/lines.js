@@ -94,7 +94,13 @@ function mark(group, trial, among, first) {
   const faint = lit && trial !== lit && among > 1;
   group.setAttribute(
     "class",
-    ["line", `color-${trial.look % COLORS.length}`, strong && "strong", faint && "faint", !strong && !first.has(trial) && "rest"]
+    [
+      "line",
+      `color-${trial.look % COLORS.length}`,
+      strong && "strong",
+      faint && "faint",
+      !strong && !first.has(trial) && "rest",
+    ]
       .filter(Boolean)
       .join(" "),
   );
@@ -182,7 +188,9 @@ export function curvesSection(section) {
     trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "line" && trial.curves[name].x);
   const together = names.filter((name) => ofOneScale(name, having(name)));
   const listed = trials.filter((trial) => names.some((name) => having(name).includes(trial)));
-  const first = new Set(names.flatMap((name) => [...(together.includes(name) ? firstShown(having(name)) : having(name))]));
+  const first = new Set(
+    names.flatMap((name) => [...(together.includes(name) ? firstShown(having(name)) : having(name))]),
+  );
   section.append(el("h2", { id: "curves-title" }, "Curves"));
   const someHidden = together.some((name) => firstShown(having(name)).size < having(name).length);
   const box = el("input", { type: "checkbox", onchange: () => section.classList.toggle("every", box.checked) });
@@ -194,7 +202,11 @@ export function curvesSection(section) {
         `The ${BEST} best trials by ${RANKED_BY}, and the recommended one. `,
         el("label", { class: "screen" }, box, "Show all trials. "),
       ],
-      el("span", { class: "screen" }, "Point at a line or a name to highlight it. Click a name to keep it highlighted."),
+      el(
+        "span",
+        { class: "screen" },
+        "Point at a line or a name to highlight it. Click a name to keep it highlighted.",
+      ),
     ),
     trialButtons(listed, first),
   );

@@ -38,7 +38,10 @@ function orderField(view) {
 
 function sizeOfMaps(view) {
   const options = ["small", "medium", "large"].map((size) => ({ value: size, text: size }));
-  return field("Map size", choose(options, view.layout.size, (size) => view.arrange({ size })));
+  return field(
+    "Map size",
+    choose(options, view.layout.size, (size) => view.arrange({ size })),
+  );
 }
 
 // Panels and the other sections highlight the same trial; links lead to panels.

@@ -9,7 +9,10 @@ const MOST_MEASURES = 8; // columns shown at first; the others can be chosen
 const scoresTable = { by: null, down: false, hidden: new Set() };
 export const SEEN =
   "† computed with the labels to which the method was fitted, so the value is optimistic. It is never marked as best and is sorted last.";
-export const dagger = () => [el("span", { "aria-hidden": "true" }, "†"), unseen(" (the method was fitted to these labels)")];
+export const dagger = () => [
+  el("span", { "aria-hidden": "true" }, "†"),
+  unseen(" (the method was fitted to these labels)"),
+];
 export const FROM_DISK = "* From the cache: time and memory are those of the original fit.";
 
 function columnsOfScores() {
@@ -75,7 +78,10 @@ function cellOf(trial, column) {
   const sign = best
     ? [el("span", { class: "sign", "aria-hidden": "true" }, "★"), unseen("best: ")]
     : near
-      ? [el("span", { class: "sign", "aria-hidden": "true" }, "≈"), unseen("not significantly different from the best: ")]
+      ? [
+          el("span", { class: "sign", "aria-hidden": "true" }, "≈"),
+          unseen("not significantly different from the best: "),
+        ]
       : [];
   return el("td", { class: best ? "best" : near ? "near" : null }, sign, column.cell(trial));
 }
@@ -253,7 +259,9 @@ const definitions = () =>
 export function scoresSection(section) {
   const columns = columnsOfScores(),
     same = sameForAll(columns),
-    rest = columns.filter((column) => !same.includes(column) && measureNames.includes(column.name)).slice(MOST_MEASURES);
+    rest = columns
+      .filter((column) => !same.includes(column) && measureNames.includes(column.name))
+      .slice(MOST_MEASURES);
   scoresTable.hidden = new Set([...same, ...rest].map((column) => column.name));
   const region = el("div", {
     class: "scroll",
@@ -294,6 +302,11 @@ function meaningOf(name) {
     "div",
     { "data-measure": name },
     el("dt", null, name),
-    el("dd", null, `${study.meanings[name]} `, el("span", { class: "note" }, `${BETTER[better][0]} ${BETTER[better][1]}.`)),
+    el(
+      "dd",
+      null,
+      `${study.meanings[name]} `,
+      el("span", { class: "note" }, `${BETTER[better][0]} ${BETTER[better][1]}.`),
+    ),
   );
 }

@@ -93,7 +93,9 @@ export function selectionBox(view, table) {
     const many = view.selectedCount;
     if (!apart.open || many === 0 || many === table.n) return;
     effects.replaceChildren(
-      ...contrastBars(contrastOf(table, view.selection), table.columns, (column) => view.colorBy({ kind: "column", column }))
+      ...contrastBars(contrastOf(table, view.selection), table.columns, (column) =>
+        view.colorBy({ kind: "column", column }),
+      )
         .flat()
         .filter(Boolean),
     );

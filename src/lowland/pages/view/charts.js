@@ -19,7 +19,8 @@ function chartTicks(low, high, most = 5) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((each) => each * power >= 0.7 * rough) * power;
   const ticks = [];
-  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) ticks.push(Number((at * step).toPrecision(12)));
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++)
+    ticks.push(Number((at * step).toPrecision(12)));
   return ticks;
 }
 
@@ -58,20 +59,42 @@ function chartFrame(x, y, curve, wide, high) {
     "g",
     { class: "chart-axes" },
     y.ticks.map((tick) => [
-      chartPart("line", { x1: CHART_EDGE.left, x2: wide - CHART_EDGE.right, y1: y.at(tick), y2: y.at(tick), class: "chart-grid" }),
+      chartPart("line", {
+        x1: CHART_EDGE.left,
+        x2: wide - CHART_EDGE.right,
+        y1: y.at(tick),
+        y2: y.at(tick),
+        class: "chart-grid",
+      }),
       chartPart("text", { x: CHART_EDGE.left - 5, y: y.at(tick) + 3.5, "text-anchor": "end" }, chartNumber(tick)),
     ]),
-    x.ticks.map((tick) => chartPart("text", { x: Math.min(x.at(tick), wide - 12), y: foot + 13, "text-anchor": "middle" }, chartNumber(tick))),
+    x.ticks.map((tick) =>
+      chartPart(
+        "text",
+        { x: Math.min(x.at(tick), wide - 12), y: foot + 13, "text-anchor": "middle" },
+        chartNumber(tick),
+      ),
+    ),
     chartPart("line", { x1: CHART_EDGE.left, x2: wide - CHART_EDGE.right, y1: foot, y2: foot, class: "chart-foot" }),
     chartPart("text", { x: middle, y: high - 4, "text-anchor": "middle", class: "chart-name" }, curve.x_name ?? ""),
-    chartPart("text", { x: 10, y: center, "text-anchor": "middle", transform: `rotate(-90 10 ${center})`, class: "chart-name" }, curve.y_name ?? ""),
+    chartPart(
+      "text",
+      { x: 10, y: center, "text-anchor": "middle", transform: `rotate(-90 10 ${center})`, class: "chart-name" },
+      curve.y_name ?? "",
+    ),
   );
 }
 
 // A curve { x, y, x_name, y_name, kind: "line" | "cloud" | "bars" } as an SVG element.
 export function curveChart(curve, { name = "", wide = 300, high = 190 } = {}) {
-  const kind = curve.kind === "cloud" ? "cloud" : curve.kind === "bars" || typeof curve.x?.[0] === "string" ? "bars" : "line";
-  const chart = chartPart("svg", { viewBox: `0 0 ${wide} ${high}`, class: `small-chart ${kind}`, role: "img", "aria-label": `${name}: ${curve.y_name ?? ""} against ${curve.x_name ?? ""}` });
+  const kind =
+    curve.kind === "cloud" ? "cloud" : curve.kind === "bars" || typeof curve.x?.[0] === "string" ? "bars" : "line";
+  const chart = chartPart("svg", {
+    viewBox: `0 0 ${wide} ${high}`,
+    class: `small-chart ${kind}`,
+    role: "img",
+    "aria-label": `${name}: ${curve.y_name ?? ""} against ${curve.x_name ?? ""}`,
+  });
   if (kind === "bars") drawBars(chart, curve, wide);
   else drawXY(chart, curve, kind, wide, high);
   return chart;
@@ -83,19 +106,30 @@ function drawXY(chart, curve, kind, wide, high) {
   let yExtent = chartExtent(curve.y);
   if (yExtent[0] > 0) yExtent = [0, yExtent[1]];
   if (yExtent[0] === yExtent[1]) yExtent = [yExtent[0] - 0.5, yExtent[1] + 0.5];
-  const logarithmic = kind === "line" && xExtent[0] > 0 && xExtent[1] / xExtent[0] >= 30 && /neighbo/i.test(curve.x_name ?? "");
-  const x = chartScale(kind === "cloud" && xExtent[0] > 0 ? [0, xExtent[1]] : xExtent, CHART_EDGE.left, wide - CHART_EDGE.right, logarithmic);
+  const logarithmic =
+    kind === "line" && xExtent[0] > 0 && xExtent[1] / xExtent[0] >= 30 && /neighbo/i.test(curve.x_name ?? "");
+  const x = chartScale(
+    kind === "cloud" && xExtent[0] > 0 ? [0, xExtent[1]] : xExtent,
+    CHART_EDGE.left,
+    wide - CHART_EDGE.right,
+    logarithmic,
+  );
   const y = chartScale(yExtent, high - CHART_EDGE.bottom, CHART_EDGE.top);
   chart.append(chartFrame(x, y, curve, wide, high));
   const places = [];
   const step = kind === "cloud" ? Math.max(1, Math.ceil(xs.length / CLOUD_MOST)) : 1;
-  for (let i = 0; i < xs.length; i += step) if (Number.isFinite(xs[i]) && Number.isFinite(curve.y[i])) places.push([x.at(xs[i]).toFixed(1), y.at(curve.y[i]).toFixed(1)]);
+  for (let i = 0; i < xs.length; i += step)
+    if (Number.isFinite(xs[i]) && Number.isFinite(curve.y[i]))
+      places.push([x.at(xs[i]).toFixed(1), y.at(curve.y[i]).toFixed(1)]);
   if (kind === "cloud") {
     chart.append(chartPart("path", { d: places.map(([u, v]) => `M${u} ${v}h.01`).join(""), class: "chart-cloud" }));
     return;
   }
-  chart.append(chartPart("path", { d: places.map(([u, v], i) => `${i ? "L" : "M"}${u} ${v}`).join(""), class: "chart-line" }));
-  if (places.length <= 30) chart.append(...places.map(([cx, cy]) => chartPart("circle", { cx, cy, r: 2.2, class: "chart-dot" })));
+  chart.append(
+    chartPart("path", { d: places.map(([u, v], i) => `${i ? "L" : "M"}${u} ${v}`).join(""), class: "chart-line" }),
+  );
+  if (places.length <= 30)
+    chart.append(...places.map(([cx, cy]) => chartPart("circle", { cx, cy, r: 2.2, class: "chart-dot" })));
 }
 
 // Horizontal bars around zero: one per column, the largest first.
@@ -111,8 +145,23 @@ function drawBars(chart, curve, wide) {
   shown.forEach(([text, value], i) => {
     const long = (Math.abs(value) / top) * half;
     chart.append(
-      chartPart("text", { x: names - 6, y: i * 16 + 15, "text-anchor": "end" }, text.length > 20 ? `${text.slice(0, 19)}…` : text),
-      chartPart("rect", { x: value < 0 ? zero - long : zero, y: i * 16 + 5, width: long, height: 11, rx: 2, class: value < 0 ? "chart-bar less" : "chart-bar" }, chartPart("title", {}, `${text}: ${chartNumber(value)}`)),
+      chartPart(
+        "text",
+        { x: names - 6, y: i * 16 + 15, "text-anchor": "end" },
+        text.length > 20 ? `${text.slice(0, 19)}…` : text,
+      ),
+      chartPart(
+        "rect",
+        {
+          x: value < 0 ? zero - long : zero,
+          y: i * 16 + 5,
+          width: long,
+          height: 11,
+          rx: 2,
+          class: value < 0 ? "chart-bar less" : "chart-bar",
+        },
+        chartPart("title", {}, `${text}: ${chartNumber(value)}`),
+      ),
     );
   });
   chart.append(chartPart("line", { x1: zero, x2: zero, y1: 2, y2: shown.length * 16 + 6, class: "chart-foot" }));

@@ -9,7 +9,13 @@ const inPercent = (fraction) => `${Math.round(100 * fraction)}%`;
 // The effects of all columns that are numbers or categories, the largest first, as the explorer's server computes them.
 export const contrastOf = (table, mask) =>
   table.columns
-    .map((column) => (column.kind === "number" ? effectOfNumbers(column, mask) : column.kind === "category" ? effectOfLevels(column, mask) : null))
+    .map((column) =>
+      column.kind === "number"
+        ? effectOfNumbers(column, mask)
+        : column.kind === "category"
+          ? effectOfLevels(column, mask)
+          : null,
+    )
     .filter(Boolean)
     .sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
 
@@ -82,7 +88,11 @@ export function contrastBars(effects, known, colorBy) {
   const usable = effects.filter(({ effect }) => Number.isFinite(effect));
   const rest = usable.slice(BARS, 100);
   return [
-    el("p", { class: "note" }, "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large."),
+    el(
+      "p",
+      { class: "note" },
+      "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large.",
+    ),
     usable.slice(0, BARS).map(line),
     rest.length > 0 && el("details", null, el("summary", null, some(rest.length, "more column")), rest.map(line)),
     !usable.length && el("p", { class: "note" }, "No column differs."),

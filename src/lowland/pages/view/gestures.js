@@ -256,8 +256,7 @@ export class Gestures {
       view.set({ brush: Math.max(4, Math.min(120, view.settings.brush * (event.key === "]" ? 1.3 : 1 / 1.3))) });
     else if (event.key === "Enter") {
       if (!(view.hovered >= 0 && view.emit("click", { row: view.hovered, key: panel.key, event }))) panel.enlarge();
-    }
-    else if (event.key === "Escape") {
+    } else if (event.key === "Escape") {
       this.leave();
       view.show(null);
       view.clearSelection();
