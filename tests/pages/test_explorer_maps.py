@@ -132,7 +132,7 @@ def test_a_panel_is_hidden_and_a_map_computed_with_changed_parameters(iris):
     iris.sees("#pane-map h2", "PCA")
     first = "document.querySelector('.lv-panel h3').textContent"
     iris.choose("#pane-map select", iris.run("document.querySelector('#pane-map select').options[1].value"))
-    iris.until(f"{first} === 'Isomap'")
+    iris.until(f"{first} === 'PCA → Isomap'")
     iris.choose("#pane-map select", "")
     iris.until(f"{first} === 'PCA'")
     iris.click(".map-line:last-of-type [aria-haspopup]")

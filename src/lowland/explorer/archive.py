@@ -72,18 +72,11 @@ class SavedMeasure(BaseModel):
     better: Literal["lower", "higher"]
 
 
-class SavedScore(BaseModel):
-    """A score of a saved map: the fields of ``lowland.trial.records.Score``."""
+@dataclass(frozen=True)
+class SavedScore(Score):
+    """A score of a saved map; JSON has no NaN, so a value may be None."""
 
-    value: float | None
-    better: Literal["lower", "higher"]
-    about: str
-    low: float | None = None
-    high: float | None = None
-    n_tested: int = 0
-    correct_bits: str = ""
-    labels_seen: bool = False
-    by_fold: list[float] = []
+    value: float | None  # type: ignore[assignment]
 
 
 class SavedMap(BaseModel):

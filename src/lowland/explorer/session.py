@@ -49,7 +49,7 @@ class Session:
         """After a restart: what was not finished is marked, and can be started again."""
         for kind, ends in (("map", "broken"), ("table", "failed")):
             for record in self.store.all(kind):
-                if record["status"] in ("queued", "running", "reading"):
+                if record["status"] in ("queued", "running", "reading", "preparing"):
                     what = "the map" if kind == "map" else "the table"
                     error = RESTARTED.format(what=what)
                     self.store.put(kind, {**record, "status": ends, "error": error, "progress": None, "stage": None})
@@ -84,12 +84,16 @@ class Session:
 
     # --- records ---
 
-    def table(self, name: str, *, ready: bool = False) -> Record:
-        """Return the record of a table, or raise an error; ``ready``: also if it is not read yet."""
+    def table(self, name: str, *, read: bool = False, ready: bool = False) -> Record:
+        """Return the record of a table, or raise an error.
+
+        ``read``: also if its cells are not read yet; ``ready``: also if its rows are not prepared yet.
+        """
         found = self.store.get("table", name)
         if found is None:
             raise not_found("table", name)
-        if ready and found["status"] != "ready":
+        is_read = found["status"] in ("ready", "preparing")
+        if (ready and found["status"] != "ready") or (read and not is_read):
             raise RequestError(409, found["error"] or "The table is still being read. Try again in a moment.")
         return found
 
@@ -103,10 +107,10 @@ class Session:
         return found
 
     def stored(self, name: str) -> Any:
-        """Return the cells of a table that is ready, memory-mapped: a ``StoredTable``."""
+        """Return the cells of a table that is read, memory-mapped: a ``StoredTable``."""
         from lowland.data.stored_table import StoredTable
 
-        self.table(name, ready=True)
+        self.table(name, read=True)
         if name not in self._stored:
             self._stored[name] = StoredTable(self.workspace.table(name) / "table.arrow")
             while len(self._stored) > 32:
@@ -275,9 +279,7 @@ class Session:
 
     def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
         """Change the roles of columns, and prepare the rows again."""
-        before = self.tasks.get(name)
-        preparing = before is not None and before.message["task"] == PREPARE
-        record = self.table(name, ready=not preparing)
+        before, record = self.tasks.get(name), self.table(name, read=True)
         names = [column["name"] for column in record["columns"]]
         for column in roles:
             if column not in names:
@@ -290,7 +292,7 @@ class Session:
                 if len(holders) > 1 and roles.get(c["name"]) != single:
                     c["role"] = "keep"
         version = record["version"] + 1
-        fields = {"columns": columns, "scale": scale or record["scale"], "version": version, "status": "reading"}
+        fields = {"columns": columns, "scale": scale or record["scale"], "version": version, "status": "preparing"}
         record = self.put("table", {**record, **fields, "error": None})
         if before is not None:  # what it prepares is out of date
             self.queue.cancel(before)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from .test_analysis import mask_of
 from .test_maps import coordinates
 
 
@@ -45,6 +46,17 @@ def test_a_map_is_outdated_until_it_is_updated_in_its_place(explorer, own, liste
     assert not np.allclose(after, before)
     fresh = coordinates(explorer, explorer.map(explorer.compute(own)["id"]))
     np.testing.assert_array_equal(after, fresh)
+
+
+def test_cells_can_be_read_while_rows_are_prepared(explorer, own):
+    place = f"/api/tables/{own}"
+    for role in ("keep", "feature", "keep"):
+        record = explorer.client.patch(place, json={"roles": {"x": role}}).json()
+        assert record["status"] == "preparing"
+        contrast = explorer.post(f"{place}/contrast", json={"mask": mask_of(range(20), 60)})
+        answers = [explorer.get(f"{place}/values?rows=0,1&columns=0"), contrast]
+        assert [answer.status_code for answer in answers] == [200, 200]
+    explorer.table(own)
 
 
 def test_a_map_that_is_being_computed_can_be_updated(explorer, own):

@@ -135,7 +135,7 @@ def map_coordinates(here: Session, t: str, m: str) -> np.ndarray:
 @router.post("/api/tables/{t}/contrast")
 def contrast(here: CurrentSession, t: str, wanted: MaskRequest) -> dict[str, Any]:
     """Compare the selected rows with the others in every column; the columns that differ most come first."""
-    record, stored = here.table(t, ready=True), here.stored(t)
+    record, stored = here.table(t), here.stored(t)
     selected = decoded_mask(wanted.mask, stored.n)
     count = int(selected.sum())
     if not 0 < count < stored.n:

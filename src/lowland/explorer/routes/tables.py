@@ -262,7 +262,7 @@ def column_values(stored: Any, j: int, kind: str) -> bytes:
 @router.get("/api/tables/{t}/image/{row}", **media_type("image/png"))
 def image(here: CurrentSession, t: str, row: int) -> Response:
     """Return the image of a row as PNG."""
-    record, stored = here.table(t, ready=True), here.stored(t)
+    record, stored = here.table(t), here.stored(t)
     pixels = _image_columns(record)
     numbers_of(str(row), stored.n, "rows")
     values = np.array([v if isinstance(v, int | float) else 0 for v in stored.cells([row], pixels)[0]], dtype=float)
@@ -278,7 +278,7 @@ class MaskRequest(BaseModel):
 @router.post("/api/tables/{t}/image", **media_type("image/png"))
 def mean_image(here: CurrentSession, t: str, wanted: MaskRequest) -> Response:
     """Return the mean of the images of some rows as PNG."""
-    record, stored = here.table(t, ready=True), here.stored(t)
+    record, stored = here.table(t), here.stored(t)
     pixels = _image_columns(record)
     rows = np.flatnonzero(decoded_mask(wanted.mask, stored.n))
     if not len(rows):
