@@ -185,13 +185,12 @@ def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
     return Y, sums
 
 
-def space_for_rows(n: int, X: np.ndarray) -> np.ndarray:
-    """Work memory for n rows like those of X, few enough for the cache: in the same memory each time on a thread."""
-    size = n * X.shape[1]
+def work_space(n: int, d: int, dtype: Any) -> np.ndarray:
+    """An array (n, d) small enough for the cache: in the same memory each time on a thread."""
     few = getattr(_own, "few", None)
-    if few is None or few.dtype != X.dtype or few.size < size:
-        few = _own.few = np.empty(size, dtype=X.dtype)
-    return few[:size].reshape(n, X.shape[1])
+    if few is None or few.dtype != dtype or few.size < n * d:
+        few = _own.few = np.empty(n * d, dtype=dtype)
+    return few[: n * d].reshape(n, d)
 
 
 def shifted_gram(X: Array, shift: Array) -> tuple[Array, Array]:
@@ -204,7 +203,7 @@ def shifted_gram(X: Array, shift: Array) -> tuple[Array, Array]:
     if not row_major(X) or len(X) <= step or step < 2 * X.shape[1]:
         Y, sums = shifted_with_sums(X, shift)
         return gram(Y), sums
-    Y, G, sums = space_for_rows(step, X), np.zeros((X.shape[1],) * 2), np.zeros(X.shape[1])
+    Y, G, sums = work_space(step, X.shape[1], X.dtype), np.zeros((X.shape[1],) * 2), np.zeros(X.shape[1])
     for start in range(0, len(X), step):
         few = X[start : start + step]
         run = np.subtract(few, shift, out=Y[: len(few)])

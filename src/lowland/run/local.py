@@ -24,6 +24,9 @@ from lowland.run.progress import EVENT_EVERY, Stage, wait_to_stop
 from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
 from lowland.run.settings import settings
 
+_FEW_THREADS = 4  # for small slabs: Python code of more threads would wait for its turn longer than it runs
+_PER_THREAD = 2**18  # bytes of a slab for each further thread
+
 
 class LocalRun(Run):
     """Threads over slabs, with BLAS limited to one thread inside."""
@@ -163,7 +166,7 @@ class LocalRun(Run):
             return
         threads = self.settings.thread_count
         in_flight = slabs_in_flight(rows.slab_bytes, threads, self.budget)
-        workers = min(threads, in_flight)
+        workers = min(threads, in_flight, max(_FEW_THREADS, rows.slab_bytes // _PER_THREAD))
         most = workers if at_rest else in_flight
         waiting: deque[Future[tuple[Any, int]]] = deque()
 

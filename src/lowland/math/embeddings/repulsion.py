@@ -55,7 +55,7 @@ _WIDEST = 2.0**40  # nodes along an axis: far more than are ever used
 CROWD = 2.0  # similarity of a row to all others, on average: below, the error of its own potential counts
 _BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
 _BANDS = 16  # or fewer
-_THREADS = 4  # that share the work of _FEW_ROWS rows or more
+_THREADS = 4, 8  # that share the work of _FEW_ROWS rows or more: fewer wait longer than they work, more add nothing
 _FEW_ROWS = 50_000
 _MARGIN = 8  # nodes between the farthest two points and the place where the transform wraps around
 _KEPT = 250  # iterations with the same sample
@@ -287,11 +287,11 @@ class GridRepulsion:
 
     def is_for_one_thread(self, n: int, threads: int) -> bool:
         """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
-        return threads > 1 and (threads < _THREADS or n < _FEW_ROWS)
+        return threads > 1 and (threads < _THREADS[0] or n < _FEW_ROWS)
 
     def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
-        grid, few, (n, k) = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS), Z.shape
+        grid, few, (n, k) = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS[1]), Z.shape
         if _NODE * grid.size < _tree_seconds(n, k, self.dof, self.theta):
             potential = self.potential(Z, grid, few).ravel()
             steps, inverse = grid.steps, 1 / grid.spacing

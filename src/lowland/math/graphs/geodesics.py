@@ -152,7 +152,15 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
     """D times 2^exponent, in place; in float64 if float32 would overflow or underflow and ``given`` is float64."""
     if exponent == 0:
         return D
-    longest = max(float(row.max(initial=0, where=np.isfinite(row))) for row in D)
+    parts = slices(len(D), _TOGETHER)
+
+    def longest_in(part: slice) -> float:
+        return max(float(row.max(initial=0, where=np.isfinite(row))) for row in D[part])
+
+    def multiply(part: slice) -> None:
+        D[part] *= D.dtype.type(2.0**exponent)
+
+    longest = max(run.each("measuring distances", parts, longest_in))
     highest = math.frexp(longest)[1] + exponent
     if D.dtype == np.float32 and given == np.float64 and not -_SINGLE < exponent <= highest < _SINGLE:
         run.require(
@@ -161,7 +169,7 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
         D = D.astype(np.float64)
     if highest > np.finfo(D.dtype).maxexp:
         raise DataError(f"Geodesic distances overflow {D.dtype}. Divide the data by a large number.")
-    D *= D.dtype.type(2.0**exponent)
+    run.each("measuring distances", parts, multiply)
     return D
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -166,11 +165,12 @@ def contrast_sums(contrast: Contrast, W: np.ndarray, whiten: Whiten | None, X: A
     Z = X if whiten is None else whiten(X)  # (m, k)
     W = like(W, Z)
 
-    def part(z: Array) -> ContrastSums:
-        g, slopes = contrast(W @ z)
-        return ContrastSums(z.shape[1], as_double(g @ z.T), as_double(slopes))
-
-    return reduce(add, map(part, in_blocks(Z)))
+    cross: Any = 0.0
+    slopes: Any = 0.0
+    for z in in_blocks(Z):
+        g, slope = contrast(W @ z)
+        cross, slopes = cross + as_double(g @ z.T), slopes + as_double(slope)
+    return ContrastSums(Z.shape[0], cross, slopes)
 
 
 def block_rows(k: int) -> int:

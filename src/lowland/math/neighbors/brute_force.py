@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lowland.arrays.linalg import work_space
 from lowland.arrays.namespace import Array, slices, to_numpy
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
@@ -277,14 +278,14 @@ class Products(Searcher):
         def compare_rows(rows: slice) -> None:
             twice = -2 * A[rows]
             for columns in stretches:
-                V = twice @ B[columns].T
+                V = np.matmul(twice, B[columns].T, out=work_space(len(twice), len(B[columns]), dtype))
                 neighbor_search.keep_smallest(
                     V, add[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows]
                 )
 
         def compare_blocks(pair: tuple[int, int]) -> None:
             rows, columns = (stretches[i] for i in pair)
-            V = (-2 * B[rows]) @ B[columns].T
+            V = np.matmul(-2 * B[rows], B[columns].T, out=work_space(len(B[rows]), len(B[columns]), dtype))
             with locks[pair[0]]:
                 neighbor_search.keep_smallest(
                     V, add[columns], columns.start, labels[rows], labels[columns], values[rows], indices[rows]
@@ -297,6 +298,7 @@ class Products(Searcher):
 
         if whole:
             pairs = list(itertools.combinations_with_replacement(range(len(stretches)), 2))
+            pairs.sort(key=lambda pair: sum(pair) % len(stretches))  # pairs that run together share no lock
             run.each("searching neighbors", pairs, compare_blocks)
         else:
             run.each("searching neighbors", slices(len(A), _TILE), compare_rows)

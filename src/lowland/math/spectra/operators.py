@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import space_for_rows
+from lowland.arrays.linalg import work_space
 from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import Total, without_zero_weights
 from lowland.run.run import Run
 
-_CACHED = 1 << 17  # numbers that stay in a core's cache
+_TILE = 128, 2048  # rows and columns converted at a time: few enough for the cache, enough that threads rarely meet
 _SHIFTED, _FEW_ROWS = 1 << 15, 256  # numbers, and rows at least, that are shifted and multiplied at a time
 
 
@@ -119,7 +119,7 @@ class DoubleCentered:
 
 @dataclass(frozen=True)
 class _Times:
-    """A chunk of a matrix A, or of A∘(A + shift), times V; a few rows at a time, which stay in the cache."""
+    """A chunk of a matrix A, or of A∘(A + shift), times V; tile by tile, which stays in the cache."""
 
     V: Array
     squared: bool
@@ -135,10 +135,15 @@ class _Times:
             return self._squared(as_double(A)) @ V
         if A.dtype == np.float64 and not self.squared:
             return A @ V  # no conversion: one product at full speed
-        P = np.empty((A.shape[0], V.shape[1]))
-        step = max(1, _CACHED // A.shape[1])
-        for start in range(0, A.shape[0], step):
-            P[start : start + step] = self._squared(A[start : start + step].astype(np.float64, copy=False)) @ V
+        P, tile = np.zeros((A.shape[0], V.shape[1])), work_space(*_TILE, np.float64)
+        for i in range(0, A.shape[0], _TILE[0]):
+            for j in range(0, A.shape[1], _TILE[1]):
+                part = A[i : i + _TILE[0], j : j + _TILE[1]]
+                wide = tile[: part.shape[0], : part.shape[1]]
+                wide[...] = part
+                if self.squared:
+                    wide *= wide + self.shift if self.shift else wide
+                P[i : i + _TILE[0]] += wide @ V[j : j + _TILE[1]]
         return P
 
     def _squared(self, A: Array) -> Array:
@@ -169,7 +174,7 @@ def _less_row_times(X: np.ndarray, row: np.ndarray, V: np.ndarray) -> np.ndarray
     if X.shape[0] <= step // 4:
         return (X - row) @ V
     Z = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
-    shifted = space_for_rows(step, X)
+    shifted = work_space(step, X.shape[1], X.dtype)
     for start in range(0, X.shape[0], step):
         few = X[start : start + step]
         np.matmul(np.subtract(few, row, out=shifted[: len(few)]), V, out=Z[start : start + step])
