@@ -1,8 +1,10 @@
-# Every target installs what it needs into .venv. Requirements: Python >= 3.11, make and pip.
+# Every target installs what it needs into .venv. Requirements: Python >= 3.11, make and pip. Node >= 20.19 is optional: with it,
+# make check also checks the JavaScript, by tools in node_modules.
 PYTHON ?= python3
 BIN := .venv/bin
+TOOLS := node_modules/.bin
 
-.PHONY: check test bench hunt demo gallery docs texts clean
+.PHONY: check check-pages test bench hunt demo gallery docs texts clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -12,6 +14,17 @@ BIN := .venv/bin
 
 check: .venv/installed  ## formatting, linting, types, layers of imports
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@if node -e "process.exit(+(parseInt(process.versions.node) < 20))" 2>/dev/null && command -v npm >/dev/null; \
+	then $(MAKE) --no-print-directory check-pages; \
+	else echo "Skipped the checks of the JavaScript: they need Node 20.19 or later and npm."; fi
+
+node_modules/installed: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	touch $@
+
+check-pages: node_modules/installed  ## the same for the JavaScript of the pages
+	$(TOOLS)/prettier --check --cache --log-level warn "{src,tests/pages}/**/*.js" "*.js" package.json
+	$(TOOLS)/eslint --cache --cache-location node_modules/.cache/eslint src tests/pages *.js
 
 test: .venv/installed  ## all tests
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal  # one process per core, one thread each
@@ -44,4 +57,4 @@ texts: .venv/installed  ## the same without pictures: reference, tables
 	$(BIN)/python docs/generate.py --texts
 
 clean:
-	rm -rf .venv demo gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules demo gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 // The frame of the page: bar, two side panes with tabs, and the middle.
 
-import { count, el } from "../view/elements.js";
+import { el } from "../view/elements.js";
 import { replace, symbolButton } from "./elements.js";
 
 const KEY = "lowland-explorer-panes";

@@ -139,17 +139,15 @@ export function mapPane(app) {
       charts,
       Object.entries(curves).flatMap(([name, curve]) =>
         curve.kind === "loadings"
-          ? curve.values
-              .slice(0, 2)
-              .map((values, i) =>
-                figureOf(`Loadings of component ${i + 1}`, {
-                  x: curve.names,
-                  y: values,
-                  x_name: "loading",
-                  y_name: "column",
-                  kind: "bars",
-                }),
-              )
+          ? curve.values.slice(0, 2).map((values, i) =>
+              figureOf(`Loadings of component ${i + 1}`, {
+                x: curve.names,
+                y: values,
+                x_name: "loading",
+                y_name: "column",
+                kind: "bars",
+              }),
+            )
           : figureOf(TITLES[name] ?? name, curve),
       ),
     );

@@ -9,7 +9,7 @@ export const say = (text) => {
 };
 
 export const copyText = async (text, button) => {
-  let done = false;
+  let done;
   try {
     await navigator.clipboard.writeText(text);
     done = true;

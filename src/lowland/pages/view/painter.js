@@ -110,8 +110,8 @@ export class Painter {
         sums[3][at]++;
       }
     }
-    const [red, green, blue, number] = sums.map((values) => smoothed(values, columns, lines)),
-      pale = selected ? smoothed(rest, columns, lines) : rest,
+    const [red, green, blue, number] = sums.map((values) => smoothed(values, columns)),
+      pale = selected ? smoothed(rest, columns) : rest,
       largest = quantile(number, 0.995),
       largestRest = quantile(pale, 0.995),
       small = new OffscreenCanvas(columns, lines),
@@ -135,7 +135,7 @@ export class Painter {
   }
 }
 
-function smoothed(values, columns, lines) {
+function smoothed(values, columns) {
   const along = new Float32Array(values.length),
     out = new Float32Array(values.length);
   for (let i = 0; i < values.length; i++) {
