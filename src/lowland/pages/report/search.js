@@ -1,19 +1,21 @@
 // Search: rows by number, id, or the values of columns.
 
+const nearTo = (x) => 1e-6 * Math.max(1e-30, Math.abs(x)); // values are in single precision
+
 // A condition on numbers from text: 5.1, = 5.1, > 5, <= 3, 2..4. Null if the text is none.
 export function conditionOf(text) {
   const range = /^(\S+?)\s*\.\.\s*(\S+)$/.exec(text),
     compared = /^(<=|>=|<|>|=)?\s*(\S+)$/.exec(text);
   if (range) {
     const [low, high] = [Number(range[1]), Number(range[2])];
-    return Number.isNaN(low + high) ? null : (v) => v >= low && v <= high;
+    return Number.isNaN(low + high) ? null : (v) => v >= low - nearTo(low) && v <= high + nearTo(high);
   }
   if (!compared || Number.isNaN(Number(compared[2]))) return null;
   const x = Number(compared[2]),
-    near = 1e-6 * Math.max(1e-30, Math.abs(x)); // values are in single precision
+    near = nearTo(x);
   return {
-    "<": (v) => v < x,
-    ">": (v) => v > x,
+    "<": (v) => v < x - near,
+    ">": (v) => v > x + near,
     "<=": (v) => v <= x + near,
     ">=": (v) => v >= x - near,
     "=": (v) => Math.abs(v - x) <= near,

@@ -46,13 +46,12 @@ function effectOfLevels({ name, values, levels }, mask) {
     totals[mask[row]]++;
   }
   if (!totals[0] || !totals[1] || levels.length < 2) return null;
-  let best = { effect: 0, level: levels[0], selected: 0, rest: 0 };
-  levels.forEach((level, code) => {
-    const [rest, selected] = counts.map((each, part) => each[code] / totals[part]),
-      effect = 2 * Math.asin(Math.sqrt(selected)) - 2 * Math.asin(Math.sqrt(rest));
-    if (Math.abs(effect) > Math.abs(best.effect)) best = { effect, level, selected, rest };
+  const effects = levels.map((level, code) => {
+    const [rest, selected] = counts.map((each, part) => each[code] / totals[part]);
+    return { effect: 2 * Math.asin(Math.sqrt(selected)) - 2 * Math.asin(Math.sqrt(rest)), level, selected, rest };
   });
-  return { name, kind: "category", measure: "Cohen's h", ...best };
+  const largest = effects.reduce((best, each) => (Math.abs(each.effect) > Math.abs(best.effect) ? each : best));
+  return { name, kind: "category", measure: "Cohen's h", ...largest };
 }
 
 // Effect sizes as bars to the left (less) and to the right (more than in the other rows). ``known``: the columns of the

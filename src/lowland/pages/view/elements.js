@@ -67,6 +67,7 @@ export const some = (value, one, many = `${one}s`) => `${count(value)} ${value =
 
 export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6)
     return size < 1e4 ? String(value).replace("-", "−") : count(value).replace("-", "−");
@@ -94,8 +95,10 @@ export function duration(seconds) {
   if (seconds < 0.001) return "< 1 ms";
   if (seconds < 1) return `${number(seconds * 1000, 2)} ms`;
   if (seconds < 60) return `${number(seconds, 2)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  const whole = Math.round(seconds),
+    minutes = Math.round(seconds / 60);
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function bytes(value) {

@@ -72,7 +72,7 @@ export function flatFrame(map, order, axes, equal) {
       v = one ? ((Math.imul(row + 1, 2654435761) >>> 16) / 65535 - 0.5) / 4 : y[row];
     X[slot] = (u - cx) / xUnit;
     Y[slot] = one ? v : (v - cy) / yUnit;
-    if (!(X[slot] - Y[slot] === X[slot] - Y[slot])) {
+    if (!Number.isFinite(X[slot] - Y[slot])) {
       X[slot] = NaN; // missing or infinite
       continue;
     }
