@@ -45,6 +45,8 @@ def test_a_script_has_each_module_once_after_those_it_imports():
     text = bundle.script("view/view.js", last="window.made = createView;")
     assert not re.search(r"^(import|export)\b", text, re.MULTILINE)
     assert text.rstrip().endswith("window.made = createView;\n})();")
+    assert "/** @type" in bundle.page_text("view/view.js")
+    assert not re.search(r"^\s*/\*\*.*\*/$", text, re.MULTILINE)  # the types are left out
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,11 @@ def test_the_unit_tests_of_the_pages():
 
 CONTRASTS = """
 import { readFileSync } from "node:fs";
-const { contrastOf } = await import(process.argv[1]);
+const { contrastOf } = await import(`${process.argv[1]}/view/contrast.js`);
+const { Table } = await import(`${process.argv[1]}/view/model.js`);
 const { columns, mask } = JSON.parse(readFileSync(0, "utf8"));
 for (const column of columns) column.values = Float64Array.from(column.values, (value) => value ?? NaN);
-const effects = contrastOf({ columns }, mask);
+const effects = contrastOf(new Table({ n: mask.length, columns }), mask);
 console.log(JSON.stringify(effects.map((each) => ({ ...each, effect: String(each.effect) }))));
 """
 
@@ -65,7 +66,7 @@ def test_effect_sizes_are_those_of_python():
         for name, codes in categories.items()
     ]
     ran = node(
-        "--input-type=module", "-e", CONTRASTS, (PAGES / "view/contrast.js").as_uri(),
+        "--input-type=module", "-e", CONTRASTS, PAGES.as_uri(),
         text=json.dumps({"columns": columns, "mask": selected.astype(int).tolist()}),
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

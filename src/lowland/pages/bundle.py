@@ -2,6 +2,7 @@
 
 The modules follow rules that keep this simple: imports are named and relative, nothing is renamed, exported by default
 or re-exported, no module imports itself through others, and no two modules declare the same name at the top level.
+Types, which only ``make check`` reads, are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib.resources import files
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+\.js)";\n?', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b|let\b)", re.MULTILINE)
+TYPES = re.compile(r"^ */\*\*(?:[^*]|\*(?!/))*\*/\n", re.MULTILINE)  # JSDoc that has lines of its own
 DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", re.MULTILINE)
 
 
@@ -61,7 +63,7 @@ def _visit(name: str, done: list[str], within: tuple[str, ...]) -> None:
 
 
 def _plain(name: str) -> str:
-    text = EXPORT.sub("", IMPORT.sub("", page_text(name)))
+    text = TYPES.sub("", EXPORT.sub("", IMPORT.sub("", page_text(name))))
     if left := re.search(r"^(?:import|export)\b.*", text, re.MULTILINE):
         raise ValueError(
             f"{name}: {left[0]!r} is not supported. Import by name from a relative path, or export a declaration."

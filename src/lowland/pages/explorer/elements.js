@@ -1,16 +1,14 @@
 // Controls, icons and popovers of the page.
 
-import { el, svg } from "../view/elements.js";
+import { el, filled, svg } from "../view/elements.js";
 
-const filled = (parent, children) =>
-  parent.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
-
+/** @type {<T extends Element>(parent: T, ...children: Child[]) => T} */
 export function replace(parent, ...children) {
   parent.replaceChildren();
-  filled(parent, children);
-  return parent;
+  return filled(parent, null, children);
 }
 
+/** @type {Record<string, string>} */
 const GLYPHS = {
   add: "M8 3v10M3 8h10",
   arrow: "M3 8h10M9 4l4 4-4 4",
@@ -43,16 +41,19 @@ const GLYPHS = {
   warning: "M8 2 14.5 13.5h-13zM8 6.5v3.2M8 11.6h.01",
 };
 
+/** @type {(name: string) => SVGElement} */
 export function glyph(name) {
   return svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: GLYPHS[name] }));
 }
 
+/** @type {(text: string, options?: ButtonOptions) => HTMLButtonElement} */
 export function button(text, { symbol, onclick, title, kind = "", disabled = false, ...more } = {}) {
   const props = { type: "button", class: kind, onclick, title, disabled, ...more };
   return el("button", props, symbol && glyph(symbol), text && el("span", null, text));
 }
 
 // A button that shows only a symbol: its name is read by screen readers and shown when hovered.
+/** @type {(symbol: string, name: string, onclick: (event: MouseEvent) => unknown, more?: Attributes) => HTMLButtonElement} */
 export function symbolButton(symbol, name, onclick, more = {}) {
   return el(
     "button",
@@ -61,6 +62,7 @@ export function symbolButton(symbol, name, onclick, more = {}) {
   );
 }
 
+/** @type {(name: string, control: Child, note?: string) => HTMLLabelElement} */
 export function labeled(name, control, note) {
   return el(
     "label",
@@ -71,6 +73,7 @@ export function labeled(name, control, note) {
   );
 }
 
+/** @type {(options: (string | [key: string, text: string])[], value: string, onchange?: (value: string) => unknown, more?: Attributes) => HTMLSelectElement} */
 export function choice(options, value, onchange, more = {}) {
   const made = el(
     "select",
@@ -84,6 +87,7 @@ export function choice(options, value, onchange, more = {}) {
 }
 
 // Name and value pairs.
+/** @type {(pairs: ([name: Child, value: Child] | null)[], kind?: string) => HTMLElement} */
 export function facts(pairs, kind = "") {
   return el(
     "dl",
@@ -93,6 +97,7 @@ export function facts(pairs, kind = "") {
 }
 
 // Copy a text; the button says that it was copied.
+/** @type {(text: string, name?: string) => HTMLButtonElement} */
 export function copyButton(text, name = "Copy") {
   const made = button(name, { symbol: "copy", kind: "small" });
   made.addEventListener("click", async () => {
@@ -106,14 +111,17 @@ export function copyButton(text, name = "Copy") {
       document.execCommand("copy");
       area.remove();
     }
-    made.lastChild.textContent = "Copied";
-    setTimeout(() => (made.lastChild.textContent = name), 1500);
+    const words = made.querySelector("span");
+    words?.replaceChildren("Copied");
+    setTimeout(() => words?.replaceChildren(name), 1500);
   });
   return made;
 }
 
+/** @type {{ box: HTMLElement, anchor: HTMLElement, onclose?: () => void } | null} */
 let openPopover = null;
 
+/** @type {(back?: boolean) => void} */
 export function closePopover(back = false) {
   if (!openPopover) return;
   const { box, anchor, onclose } = openPopover;
@@ -125,6 +133,7 @@ export function closePopover(back = false) {
 }
 
 // A box beside a button. It closes with Escape, with a click elsewhere, and when the focus leaves it.
+/** @type {(anchor: HTMLElement, content: Child, options?: { onclose?: () => void, kind?: string }) => HTMLElement | null} */
 export function popover(anchor, content, { onclose, kind = "" } = {}) {
   const again = openPopover?.anchor === anchor;
   closePopover();
@@ -145,8 +154,8 @@ export function popover(anchor, content, { onclose, kind = "" } = {}) {
 }
 
 document.addEventListener("pointerdown", (event) => {
-  if (openPopover && !openPopover.box.contains(event.target) && !openPopover.anchor.contains(event.target))
-    closePopover();
+  const at = /** @type {Node} */ (event.target);
+  if (openPopover && !openPopover.box.contains(at) && !openPopover.anchor.contains(at)) closePopover();
 });
 document.addEventListener(
   "keydown",
@@ -160,6 +169,7 @@ document.addEventListener(
 );
 
 // A menu of actions: items are [text, action, { symbol, disabled, checked }], or null for a line.
+/** @type {(anchor: HTMLElement, items: (MenuItem | null)[]) => HTMLElement | null} */
 export function actionMenu(anchor, items) {
   const list = el(
     "div",
@@ -193,7 +203,7 @@ export function actionMenu(anchor, items) {
     if (!step) return;
     event.preventDefault();
     const buttons = [...list.querySelectorAll("button:not(:disabled)")];
-    const at = buttons.indexOf(document.activeElement);
+    const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
     buttons[(at + step + buttons.length) % buttons.length]?.focus();
   });
   return popover(anchor, list);

@@ -5,10 +5,12 @@ import { count, el, some } from "../view/elements.js";
 import { MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
 
+/** @type {Record<string, any>} */
 const TRAIT_ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 const THEME_ATTRIBUTES = ["class", "style", "theme", "data-jp-theme-light", "data-vscode-theme-kind"];
 const NIGHT_BELOW = 0.35; // luminance of the page behind the widget
 
+/** @type {(context: { model: WidgetModel, el: HTMLElement }) => () => void} */
 export function renderWidget({ model, el: place }) {
   const root = el("div", { class: "lowland-notebook" }),
     height = model.get("_height");
@@ -43,12 +45,14 @@ export function renderWidget({ model, el: place }) {
 }
 
 // Arrays as the notebook sends them: their bytes may begin anywhere in a larger buffer.
+/** @type {(given: Trait | null) => any} */
 function traitArray(given) {
   if (!given) return null;
   const { data, type } = given;
   return new TRAIT_ARRAYS[type](data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength));
 }
 
+/** @type {(fields: Record<string, any>) => any} */
 function withArrays(fields) {
   const made = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -60,12 +64,14 @@ function withArrays(fields) {
   return made;
 }
 
+/** @type {(model: WidgetModel, name: string, listener: () => void) => () => void} */
 function follow(model, name, listener) {
   model.on(`change:${name}`, listener);
   return () => model.off(`change:${name}`, listener);
 }
 
 // A line below the maps: how many rows are selected, and where they are in Python.
+/** @type {(root: HTMLElement, view: View) => () => void} */
 function showSelected(root, view) {
   const node = el("p", { class: "lv-note" }),
     tell = () => {
@@ -81,6 +87,7 @@ function showSelected(root, view) {
 
 // --- selection: one bit per row, least significant first
 
+/** @type {(model: WidgetModel, view: View) => () => void} */
 function linkSelection(model, view) {
   const receive = () => {
     const bits = model.get("selection");
@@ -102,6 +109,7 @@ function linkSelection(model, view) {
   };
 }
 
+/** @type {(view: View) => DataView} */
 function selectedBits(view) {
   const mask = view.selection,
     bits = new Uint8Array(Math.ceil(mask.length / 8));
@@ -109,6 +117,7 @@ function selectedBits(view) {
   return new DataView(bits.buffer);
 }
 
+/** @type {(a: DataView | null, b: DataView | null) => boolean} */
 function sameBytes(a, b) {
   if (!a || !b || a.byteLength !== b.byteLength) return false;
   for (let i = 0; i < a.byteLength; i++) if (a.getUint8(i) !== b.getUint8(i)) return false;
@@ -117,6 +126,7 @@ function sameBytes(a, b) {
 
 // --- coloring
 
+/** @type {(model: WidgetModel, view: View) => () => void} */
 function linkColoring(model, view) {
   let received = model.get("_coloring"); // values to color by stay as they came
   const unlisten = view.on("colors", (spec) => {
@@ -138,20 +148,27 @@ function linkColoring(model, view) {
   };
 }
 
+/** @type {(a: ColoringSpec, b: ColoringSpec) => boolean} */
 const sameColoring = (a, b) => a.kind === b.kind && a.column === b.column && a.measure === b.measure && a.map === b.map;
 
 // --- the notebook around the widget
 
 // Light or dark as the page behind the widget, whatever the system prefers: notebooks have themes of their own.
+/** @type {(place: HTMLElement) => "dark" | "light" | "auto"} */
 function themeAround(place) {
-  for (let node = place; node; node = node.parentElement ?? node.getRootNode().host) {
+  /** @type {Element | null} */
+  let node = place;
+  while (node) {
     const [red, green, blue, opacity = 1] = (getComputedStyle(node).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
     if (opacity > 0.5 && blue !== undefined)
       return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255 < NIGHT_BELOW ? "dark" : "light";
+    const root = node.getRootNode();
+    node = node.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
   }
   return "auto";
 }
 
+/** @type {(place: HTMLElement, view: View) => () => void} */
 function followTheme(place, view) {
   let waiting = 0;
   const look = () => {
@@ -173,6 +190,7 @@ function followTheme(place, view) {
 }
 
 // The tooltip is placed on the screen. A notebook that moves its cells by transforms would shift it: it goes to the body.
+/** @type {(root: HTMLElement, view: View) => () => void} */
 function freeTooltip(root, view) {
   const { node } = view.tip,
     started = requestAnimationFrame(() => {

@@ -3,10 +3,13 @@
 import { el, some } from "../view/elements.js";
 import { study, trialOf } from "./study.js";
 
+/** @type {Record<string, string>} */
 const PURPOSES = { visualize: "Visualization", compress: "Compression", classify: "Classification" };
+/** @type {(advice: Advice) => string} */
 const purposeOf = (advice) => PURPOSES[advice.purpose] ?? advice.purpose;
 
 // The advised trial, as a link to its panel where it has one, and the number of dimensions.
+/** @type {(advice: Advice) => Child[]} */
 function advisedOf(advice) {
   const trial = trialOf(advice),
     what = trial?.name ?? advice.method ?? advice.trial ?? (advice.model && "All columns"),
@@ -14,6 +17,7 @@ function advisedOf(advice) {
   return [trial?.Z ? el("a", { href: `#panel-${trial.index}` }, what) : (what ?? "No recommendation"), within];
 }
 
+/** @type {(advice: Advice) => Child} */
 const evidenceOf = (advice) =>
   advice.evidence.length > 0 &&
   el(
@@ -23,6 +27,7 @@ const evidenceOf = (advice) =>
   );
 
 // The reason, which opens over the maps and closes with Escape or when the focus leaves it.
+/** @type {(advice: Advice) => HTMLElement} */
 function reasonOf(advice) {
   const node = el(
     "details",
@@ -31,7 +36,7 @@ function reasonOf(advice) {
     el("div", { class: "why-text" }, el("p", { class: "words" }, advice.text), evidenceOf(advice)),
   );
   node.addEventListener("focusout", (event) => {
-    if (!node.contains(event.relatedTarget)) node.open = false;
+    if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) node.open = false;
   });
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape") node.open = false;
@@ -40,11 +45,13 @@ function reasonOf(advice) {
 }
 
 // One line each; the reason opens on request.
+/** @type {() => HTMLElement[]} */
 export const adviceLines = () =>
   study.advice.map((advice) =>
     el("li", null, `For ${purposeOf(advice).toLowerCase()}: `, el("b", null, advisedOf(advice)), reasonOf(advice)),
   );
 
+/** @type {(section: HTMLElement) => boolean} */
 export function adviceSection(section) {
   section.append(el("h2", { id: "advice-title" }, "Advice"));
   if (!study.advice.length) section.append(el("p", null, "No advice is available."));

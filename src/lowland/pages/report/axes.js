@@ -7,11 +7,12 @@ export const SMALL = { wide: 270, high: 200 };
 export const EDGE = { left: 68, right: 12, top: 10, bottom: 40 };
 
 // Ticks of an axis; integers if all values are integers.
+/** @type {(low: number, high: number, whole?: boolean) => number[]} */
 function niceTicks(low, high, whole = false) {
   if (!(high > low)) return [low];
   const rough = (high - low) / 5,
     power = 10 ** Math.floor(Math.log10(rough));
-  const nice = [1, 2, 5, 10].find((s) => s * power >= 0.7 * rough) * power,
+  const nice = ([1, 2, 5].find((s) => s * power >= 0.7 * rough) ?? 10) * power,
     step = whole ? Math.max(1, nice) : nice;
   const ticks = [];
   for (let t = Math.ceil(low / step - 1e-9); t * step <= high + step * 1e-6; t++)
@@ -19,6 +20,7 @@ function niceTicks(low, high, whole = false) {
   return ticks;
 }
 
+/** @type {(low: number, high: number) => number[]} */
 function logTicks(low, high) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
@@ -28,6 +30,7 @@ function logTicks(low, high) {
 }
 
 // A linear or logarithmic axis from data to pixels.
+/** @type {(low: number, high: number, from: number, to: number, options?: { logarithmic?: boolean, whole?: boolean }) => ChartAxis} */
 export function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) {
   if (low === high) {
     low -= Math.abs(low) / 2 || 0.5;
@@ -42,9 +45,11 @@ export function axis(low, high, from, to, { logarithmic = false, whole = false }
 }
 
 // Position of a tick label: centered, unless it would be cut off at the right edge.
+/** @type {(x: number, text: string, wide: number) => Attributes} */
 const besideTick = (x, text, wide) =>
   x + 3.4 * text.length > wide - 2 ? { x: wide - 2, "text-anchor": "end" } : { x, "text-anchor": "middle" };
 
+/** @type {(x: ChartAxis, y: ChartAxis, xName: string, yName: string, wide: number, high: number) => SVGElement} */
 export function frameOf(x, y, xName, yName, wide, high) {
   const foot = high - EDGE.bottom;
   return svg(
@@ -74,6 +79,7 @@ export function frameOf(x, y, xName, yName, wide, high) {
   );
 }
 
+/** @type {(arrays: Iterable<number>[]) => [number, number]} */
 export function extent(arrays) {
   let low = Infinity,
     high = -Infinity;

@@ -5,12 +5,15 @@ import { lookAt } from "./highlight.js";
 import { FROM_DISK } from "./scores.js";
 import { trials } from "./study.js";
 
+/** @type {(section: HTMLElement) => boolean} */
 export function costsSection(section) {
   const list = trials.filter((trial) => trial.seconds !== null || trial.memory !== null);
   if (!list.length) return false;
   list.sort((a, b) => (a.seconds ?? Infinity) - (b.seconds ?? Infinity));
+  /** @type {(key: "seconds" | "memory") => number} */
   const most = (key) => Math.max(...list.map((trial) => trial[key] ?? 0)) || 1;
   const tops = { seconds: most("seconds"), memory: most("memory") };
+  /** @type {(trial: Trial, key: "seconds" | "memory", text: string) => HTMLElement} */
   const bar = (trial, key, text) => {
     const drawn = el("span", { class: `bar ${key}` });
     drawn.style.width = `${(100 * (trial[key] ?? 0)) / tops[key]}%`;

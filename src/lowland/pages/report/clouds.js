@@ -1,7 +1,7 @@
 // Shepard diagrams: a scatter of pairs of rows for each trial, drawn when it scrolls into view.
 
 import { classColor, mix } from "../view/colors.js";
-import { el, parted, some } from "../view/elements.js";
+import { contextOf, el, parted, some } from "../view/elements.js";
 import { axis, extent } from "./axes.js";
 import { highlighted, onHighlight } from "./highlight.js";
 import { figure } from "./lines.js";
@@ -9,8 +9,10 @@ import { array, drawnTrials, trials } from "./study.js";
 import { pageTheme } from "./theme.js";
 
 const PRINTED = 8; // diagrams on paper, as in the style
+/** @type {Cloud[]} */
 const clouds = [];
 
+/** @type {(section: HTMLElement) => boolean} */
 export function cloudsSection(section) {
   const names = [
     ...new Set(trials.flatMap((t) => Object.keys(t.curves).filter((name) => t.curves[name].kind === "cloud"))),
@@ -20,7 +22,7 @@ export function cloudsSection(section) {
   const sight = new IntersectionObserver(
     (entries) =>
       entries.forEach(({ target, isIntersecting }) => {
-        const cloud = clouds[target.dataset.place];
+        const cloud = clouds[Number(target.getAttribute("data-place"))];
         if (isIntersecting && !cloud.drawn) drawCloud(cloud);
       }),
     { rootMargin: "300px" },
@@ -47,6 +49,7 @@ export function cloudsSection(section) {
   return true;
 }
 
+/** @type {(trial: Trial, name: string, sight: IntersectionObserver) => HTMLElement} */
 function cloudFigure(trial, name, sight) {
   const curve = trial.curves[name];
   const canvas = el("canvas", {
@@ -56,7 +59,7 @@ function cloudFigure(trial, name, sight) {
   });
   const note = el("p", { class: "note", hidden: true });
   const cloud = { canvas, curve, note, drawn: false };
-  canvas.dataset.place = clouds.push(cloud) - 1;
+  canvas.dataset.place = String(clouds.push(cloud) - 1);
   sight.observe(canvas);
   const node = figure(
     parted(trial.name),
@@ -74,6 +77,7 @@ function cloudFigure(trial, name, sight) {
 }
 
 // The end of an axis of distances: without the largest 2%, the pairs of a few outliers, if they are far from the others.
+/** @type {(values: NumberArray) => number} */
 function bulkEnd(values) {
   const sorted = values.filter(Number.isFinite).sort(),
     largest = sorted.at(-1) ?? 1,
@@ -81,6 +85,7 @@ function bulkEnd(values) {
   return end > 0 && largest > 3 * end ? end : largest;
 }
 
+/** @type {(cloud: Cloud) => void} */
 function drawCloud(cloud) {
   const { canvas, curve, note } = cloud,
     x = array(curve.x),
@@ -98,17 +103,18 @@ function drawCloud(cloud) {
   note.textContent = `${some(outside, "pair")} with a larger distance ${outside === 1 ? "is" : "are"} at the edge.`;
   // Into an image first: while printing, a browser records every drawing command of a canvas in the page.
   const image = el("canvas", { width: side, height: side }),
-    context = image.getContext("2d");
+    context = contextOf(image);
   context.fillStyle = mix(classColor(0, pageTheme()), pageTheme().ink, 0.15);
   context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
   for (let i = 0; i < x.length; i++) {
     if (Number.isFinite(x[i]) && Number.isFinite(y[i]))
       context.fillRect(across.at(Math.min(x[i], xHigh)) - 1.5, up.at(Math.min(y[i], yHigh)) - 1.5, 3, 3);
   }
-  canvas.getContext("2d").drawImage(image, 0, 0);
+  contextOf(canvas).drawImage(image, 0, 0);
 }
 
 // Draw the diagrams again in the colors of the theme: all of them, or those that were drawn.
+/** @type {(all: boolean) => void} */
 export function drawClouds(all) {
   for (const cloud of clouds) if (all || cloud.drawn) drawCloud(cloud);
 }

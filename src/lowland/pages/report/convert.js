@@ -7,18 +7,21 @@ const MISSING_STEP = 65535; // the code of a missing value among 65,534 steps
 const CLASSES_OR_TEXTS = 1000;
 
 // Numbers of a column: levels by their codes, exact values, or steps of a range.
+/** @type {(said: StudyColumn) => NumberArray} */
 function numbersOf(said) {
-  const codes = decode(said);
-  if (said.levels) return Float32Array.from(codes, (code) => (code === 255 ? NaN : said.levels[code]));
+  const codes = decode(said),
+    { levels, low = 0, high = 0 } = said;
+  if (levels) return Float32Array.from(codes, (code) => (code === 255 ? NaN : levels[code]));
   if (said.kind === "f4") return codes;
-  const width = said.high - said.low,
+  const width = high - low,
     unit = 10 ** Math.ceil(Math.log10(width / 65534 || 1e-300)); // rounded to the precision of the steps
   return Float32Array.from(codes, (code) =>
-    code === MISSING_STEP ? NaN : Math.round((said.low + (code / 65534) * width) / unit) * unit,
+    code === MISSING_STEP ? NaN : Math.round((low + (code / 65534) * width) / unit) * unit,
   );
 }
 
 // Classes as codes; so many that they describe single rows are texts.
+/** @type {(said: StudyColumn) => Column} */
 function columnOf(said) {
   const { name, classes } = said;
   if (!classes) return new Column({ name, kind: "number", values: numbersOf(said) });
@@ -28,6 +31,7 @@ function columnOf(said) {
     : new Column({ name, kind: "text", values: Array.from(codes, (code) => classes[code] ?? null) });
 }
 
+/** @type {() => Table} */
 export function tableOfStudy() {
   const { table } = study,
     columns = [...(table.label ? [table.label] : []), ...(table.carried ?? []), ...table.kept].map(columnOf),
@@ -45,6 +49,7 @@ export function tableOfStudy() {
 }
 
 // Coordinates, component after component; NaN: not on the map.
+/** @type {(Z: StudyMap) => Float32Array} */
 function coordinatesOf(Z) {
   const m = study.table.drawn,
     codes = decode(Z),
@@ -64,7 +69,9 @@ function coordinatesOf(Z) {
 }
 
 // A measure per row: its values are decoded when they are first used.
+/** @type {(trial: Trial, measure: RowMeasure) => Trust} */
 function trustOf(trial, measure) {
+  /** @type {Float32Array | null} */
   let values = null;
   return {
     low: measure.low,
@@ -80,9 +87,11 @@ function trustOf(trial, measure) {
   };
 }
 
+/** @type {(trial: Trial) => string} */
 export const keyOf = (trial) => `panel-${trial.index}`;
 
 // The first two scores, below the name of a map.
+/** @type {(trial: Trial) => Record<string, number | null>} */
 const scoresOf = (trial) =>
   Object.fromEntries(
     Object.entries(trial.scores)
@@ -90,9 +99,10 @@ const scoresOf = (trial) =>
       .map(([name, said]) => [`${name}${said.labels_seen ? " †" : ""}`, said.value]),
   );
 
+/** @type {() => MapData[]} */
 export const mapsOfStudy = () =>
   drawnTrials.map((trial) => {
-    const { Z } = trial;
+    const Z = /** @type {StudyMap} */ (trial.Z);
     return new MapData({
       key: keyOf(trial),
       name: trial.name,

@@ -4,6 +4,7 @@ import { bytes, duration, el, number, some } from "../view/elements.js";
 import { trials } from "./study.js";
 
 // The definition of a measure is below the table of scores; here only if it differs between trials.
+/** @type {(name: string, score: StudyScore) => string} */
 function scoreInWords(name, { value, low, high, about }) {
   const interval =
     low !== null && high !== null ? ` (95% confidence interval ${number(low, 4)} to ${number(high, 4)})` : "";
@@ -11,8 +12,10 @@ function scoreInWords(name, { value, low, high, about }) {
   return `${number(value, 4)}${interval}${own ? `. ${about}` : ""}`;
 }
 
+/** @type {(name: string, said: Child) => HTMLElement} */
 const fact = (name, said) => el("div", null, el("dt", null, name), el("dd", null, said));
 
+/** @type {(trial: Trial) => Child[]} */
 function factsOf(trial) {
   const settings = Object.entries(trial.parameters).map(([name, value]) => [
     el("code", null, `${name}=${JSON.stringify(value)}`),
@@ -33,6 +36,7 @@ function factsOf(trial) {
   ];
 }
 
+/** @type {(section: HTMLElement) => boolean} */
 export function detailsSection(section) {
   section.append(el("h2", { id: "details-title" }, "Trial details"));
   for (const trial of trials) {

@@ -7,9 +7,10 @@ import { say } from "./words.js";
 
 const MOST_FOUND = 8; // rows that are listed
 
+/** @type {(view: View, table: Table) => HTMLElement} */
 export function rowFinder(view, table) {
   let place = "any",
-    found = { mask: null, count: 0 },
+    found = rowsFound(table, "", place),
     waiting = 0;
   const input = el("input", {
     type: "search",
@@ -18,7 +19,8 @@ export function rowFinder(view, table) {
   });
   const where = choose(placesToSearch(table), place, (value) => {
     place = value;
-    input.placeholder = /^\d+$/.test(value) && table.columns[value].kind === "number" ? "5, > 5 or 2..4" : "text";
+    input.placeholder =
+      /^\d+$/.test(value) && table.columns[Number(value)].kind === "number" ? "5, > 5 or 2..4" : "text";
     search();
   });
   where.setAttribute("aria-label", "Where to search");
@@ -31,6 +33,7 @@ export function rowFinder(view, table) {
   );
 
   // A row of the list: pointing at it shows it in every map, a click selects it.
+  /** @type {(row: number) => HTMLElement} */
   const item = (row) =>
     el(
       "li",
@@ -51,7 +54,7 @@ export function rowFinder(view, table) {
 
   function search() {
     found = rowsFound(table, input.value, place);
-    const rows = [];
+    const rows = /** @type {number[]} */ ([]);
     for (let row = 0; row < table.n && rows.length < MOST_FOUND; row++) if (found.mask[row]) rows.push(row);
     const none = input.value.trim() === "";
     said.textContent = none ? "" : found.count ? `${some(found.count, "row")} found.` : "No row was found.";

@@ -8,18 +8,21 @@ import { aScore, array, byMeasure, deciding, inOrder, isAdvised, trials } from "
 import { showTip } from "./tip.js";
 
 const DASHES = [null, "6 3", "2 2.5", "8 3 2 3"];
+/** @type {(trial: Trial) => string | null} */
 const trialDash = (trial) => DASHES[Math.floor(trial.look / COLORS.length) % DASHES.length];
 
 const BEST = 5; // curves drawn at first
 const RANKED_BY = aScore("area under R_NX") ? "area under R_NX" : deciding;
 
 // The trials whose curves are drawn at first: the best and the advised one. Two more than that are drawn as well.
+/** @type {(list: Trial[]) => Set<Trial>} */
 function firstShown(list) {
   if (list.length <= BEST + 2) return new Set(list);
   const ordered = inOrder(list, byMeasure(RANKED_BY), aScore(RANKED_BY)?.better === "higher");
   return new Set([...ordered.slice(0, BEST), ...list.filter(isAdvised)]);
 }
 
+/** @type {(name: string, list: Trial[]) => TrialLine[]} */
 const linesOf = (name, list) =>
   list.map((trial) => {
     const curve = trial.curves[name];
@@ -27,6 +30,7 @@ const linesOf = (name, list) =>
   });
 
 // One chart of a curve for the trials of the list.
+/** @type {(name: string, list: Trial[], size?: { wide: number, high: number }) => SVGElement} */
 function lineChart(name, list, { wide, high } = LARGE) {
   const lines = linesOf(name, list),
     { x_name: xName, y_name: yName } = list[0].curves[name],
@@ -64,8 +68,9 @@ function lineChart(name, list, { wide, high } = LARGE) {
   return chart;
 }
 
+/** @type {(line: TrialLine, x: ChartAxis, y: ChartAxis) => SVGElement} */
 function lineOfTrial(line, x, y) {
-  const points = [];
+  const points = /** @type {(Point | null)[]} */ ([]);
   let last = -Infinity;
   for (let i = 0; i < line.x.length; i++) {
     const at = x.at(line.x[i]);
@@ -88,6 +93,7 @@ function lineOfTrial(line, x, y) {
 }
 
 // The highlighted trial stands out; without one, the advised trial.
+/** @type {(group: SVGElement, trial: Trial, among: number, first: Set<Trial>) => void} */
 function mark(group, trial, among, first) {
   const lit = highlighted();
   const strong = among === 1 || (lit ? trial === lit : isAdvised(trial));
@@ -104,16 +110,18 @@ function mark(group, trial, among, first) {
       .filter(Boolean)
       .join(" "),
   );
-  if (strong && among > 1 && lit) group.parentNode.append(group);
+  if (strong && among > 1 && lit) group.parentNode?.append(group);
 }
 
+/** @type {(event: PointerEvent, chart: SVGElement, lines: TrialLine[], x: ChartAxis, y: ChartAxis, xName: string, wide: number) => void} */
 function overLines(event, chart, lines, x, y, xName, wide) {
   const box = chart.getBoundingClientRect(),
     scale = wide / box.width;
   const px = (event.clientX - box.left) * scale,
     py = (event.clientY - box.top) * scale;
-  let best = null,
-    least = 28;
+  /** @type {{ line: TrialLine, i: number } | null} */
+  let best = null;
+  let least = 28;
   for (const line of lines) {
     const i = nearestPlace(line.x, x, px),
       far = Math.abs(y.at(line.y[i]) - py);
@@ -137,6 +145,7 @@ function overLines(event, chart, lines, x, y, xName, wide) {
   );
 }
 
+/** @type {(xs: NumberArray, x: ChartAxis, px: number) => number} */
 function nearestPlace(xs, x, px) {
   let best = 0;
   for (let i = 1; i < xs.length; i++) if (Math.abs(x.at(xs[i]) - px) < Math.abs(x.at(xs[best]) - px)) best = i;
@@ -144,6 +153,7 @@ function nearestPlace(xs, x, px) {
 }
 
 // Buttons with the names of trials: hover highlights, click pins.
+/** @type {(list: Trial[], first: Set<Trial>) => HTMLElement} */
 function trialButtons(list, first) {
   const buttons = list.map((trial) => {
     const button = el(
@@ -179,6 +189,7 @@ function trialButtons(list, first) {
   return el("div", { class: "trial-buttons", role: "group", "aria-label": "Trials in the charts" }, buttons);
 }
 
+/** @type {(section: HTMLElement) => boolean} */
 export function curvesSection(section) {
   const names = [...new Set(trials.flatMap((t) => Object.keys(t.curves)))].filter((name) =>
     trials.some((t) => t.curves[name] && t.curves[name].kind === "line"),
@@ -231,14 +242,17 @@ export function curvesSection(section) {
   return true;
 }
 
+/** @type {Record<string, string>} */
 const CURVES = {
   R_NX: "R_NX: neighborhood preservation beyond chance",
   scree: "Scree plot: explained variance ratio",
   distortion: "Distortion: reconstruction error",
   "residual variance": "Residual variance of the distances, 1 − r²",
 };
+/** @type {(name: string, list?: Trial[]) => string} */
 const titleOf = (name, list = []) => `${CURVES[name] ?? name}${list.length === 1 ? ` (${list[0].name})` : ""}`;
 
+/** @type {(name: string, list: Trial[]) => boolean} */
 function ofOneScale(name, list) {
   const tops = linesOf(name, list)
     .map((line) => extent([line.y])[1])
@@ -247,4 +261,5 @@ function ofOneScale(name, list) {
   return one || !tops.length || Math.max(...tops) / Math.min(...tops) <= 20;
 }
 
+/** @type {(title: Child, drawing: Child) => HTMLElement} */
 export const figure = (title, drawing) => el("figure", null, el("figcaption", null, title), drawing);

@@ -1,6 +1,6 @@
 // The maps, side by side, with their controls above, and legend, search and selection beside them.
 
-import { choose, count, el, field, score } from "../view/elements.js";
+import { choose, contextOf, count, el, field, score } from "../view/elements.js";
 import { createView } from "../view/view.js";
 import { keyOf, mapsOfStudy, tableOfStudy } from "./convert.js";
 import { rowFinder } from "./finder.js";
@@ -10,8 +10,10 @@ import { selectionBox } from "./selection.js";
 import { aScore, byMeasure, deciding, drawnTrials, inOrder, measureNames, study } from "./study.js";
 
 // Whether a measure can sort the trials: not if it is the same for all.
+/** @type {(name: string) => boolean} */
 const distinguishesTrials = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
 
+/** @type {(view: View) => HTMLElement} */
 function orderField(view) {
   const options = [
     { value: "", text: "study order" },
@@ -27,7 +29,7 @@ function orderField(view) {
     const keys = inOrder(
       drawnTrials,
       name === null ? { value: key } : byMeasure(name),
-      name !== null && aScore(name).better === "higher",
+      name !== null && aScore(name)?.better === "higher",
     ).map(keyOf);
     view.sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key));
   };
@@ -36,6 +38,7 @@ function orderField(view) {
   return node;
 }
 
+/** @type {(view: View) => HTMLElement} */
 function sizeOfMaps(view) {
   const options = ["small", "medium", "large"].map((size) => ({ value: size, text: size }));
   return field(
@@ -45,9 +48,10 @@ function sizeOfMaps(view) {
 }
 
 // Panels and the other sections highlight the same trial; links lead to panels.
+/** @type {(view: View) => void} */
 function linkPanels(view) {
   for (const trial of drawnTrials) {
-    const { node } = view.panelOf(keyOf(trial));
+    const { node } = view.shownPanel(keyOf(trial));
     node.id = keyOf(trial);
     node.addEventListener("pointerenter", () => lookAt(trial));
     node.addEventListener("pointerleave", () => lookAt(null));
@@ -56,6 +60,7 @@ function linkPanels(view) {
 }
 
 // On paper, pictures with captions replace the panels, whose points are drawn on one canvas behind all of them.
+/** @type {(view: View, paper: HTMLElement, legend: HTMLElement) => void} */
 function printMaps(view, paper, legend) {
   view.print(true);
   const { points } = view.stage;
@@ -63,7 +68,7 @@ function printMaps(view, paper, legend) {
     .filter((panel) => panel.rect)
     .map(({ map, note, rect: { left, top, wide, high } }) => {
       const picture = el("canvas", { width: wide, height: high });
-      picture.getContext("2d").drawImage(points, left, top, wide, high, 0, 0, wide, high);
+      contextOf(picture).drawImage(points, left, top, wide, high, 0, 0, wide, high);
       const [[name, value] = []] = Object.entries(map.scores);
       return el(
         "figure",
@@ -77,6 +82,7 @@ function printMaps(view, paper, legend) {
   paper.replaceChildren(legend, el("div", { class: "pictures" }, pictures));
 }
 
+/** @type {(section: HTMLElement) => boolean} */
 export function mapsSection(section) {
   if (!drawnTrials.length) {
     section.append(el("p", null, "No trial produced coordinates to plot."));
@@ -92,7 +98,7 @@ export function mapsSection(section) {
   section.append(paper, toolbar, el("div", { class: "maps" }, root, side));
   const view = createView(root, { table: shown, maps: mapsOfStudy(), tool: "box", toolbar, legend });
   view.setTheme("auto"); // also of the parts beside it
-  view.toolbar.append(orderField(view), sizeOfMaps(view));
+  view.toolbar?.append(orderField(view), sizeOfMaps(view));
   side.append(rowFinder(view, shown), selectionBox(view, shown));
   linkPanels(view);
   // The target of a link must not be hidden behind the sticky controls.

@@ -2,12 +2,14 @@
 
 import { array, study } from "./study.js";
 
+/** @type {(row: number) => { near: number[] } | null} */
 function neighborsOf(row) {
   const place = study.table.near;
   return place ? { near: [...array(place).subarray(row * place.k, (row + 1) * place.k)] } : null;
 }
 
 // Show a row of a list in all maps; null: no longer.
+/** @type {(view: View, row: number | null) => void} */
 export function showRow(view, row) {
   if (row !== null) view.show({ row });
   else if (view.selectedCount === 1) {

@@ -23,6 +23,7 @@ function outcomes() {
 }
 
 // What was done with the columns before any method was fitted, and a list of all of them on request.
+/** @type {(table: StudyTable) => string | HTMLElement} */
 function preparationOf({ preparation }) {
   if (!preparation) return "";
   return el(
@@ -66,6 +67,7 @@ function titleSection() {
   );
 }
 
+/** @type {[id: string, title: string, build: (section: HTMLElement) => boolean][]} */
 const SECTIONS = [
   ["maps", "Maps", mapsSection],
   ["advice", "Advice", adviceSection],
@@ -80,7 +82,8 @@ const SECTIONS = [
 // A link to a collapsed section expands it.
 function openTarget() {
   const target = find(decodeURIComponent(location.hash.slice(1)));
-  for (let node = target; node; node = node.parentElement) if (node instanceof HTMLDetailsElement) node.open = true;
+  for (let node = /** @type {HTMLElement | null} */ (target); node; node = node.parentElement)
+    if (node instanceof HTMLDetailsElement) node.open = true;
   target?.scrollIntoView();
 }
 

@@ -11,6 +11,7 @@ export const started = () =>
     (_, day, time, zone) => `${day} ${time}${zone ? " UTC" : ""}`,
   );
 
+/** @type {(title: string, values: Record<string, string>) => HTMLElement} */
 const pairs = (title, values) =>
   el(
     "div",
@@ -29,6 +30,7 @@ const pairs = (title, values) =>
     ),
   );
 
+/** @type {(section: HTMLElement) => boolean} */
 export function repeatSection(section) {
   const { table } = study;
   const button = el("button", { type: "button", onclick: () => copyText(study.command, button) }, "Copy");

@@ -6,6 +6,7 @@ import { aScore, byMeasure, deciding, inOrder, isAdvised, measureNames, study, t
 import { find } from "./words.js";
 
 const MOST_MEASURES = 8; // columns shown at first; the others can be chosen
+/** @type {{ by: string | null, down: boolean, hidden: Set<string> }} */
 const scoresTable = { by: null, down: false, hidden: new Set() };
 export const SEEN =
   "† computed with the labels to which the method was fitted, so the value is optimistic. It is never marked as best and is sorted last.";
@@ -15,10 +16,12 @@ export const dagger = () => [
 ];
 export const FROM_DISK = "* From the cache: time and memory are those of the original fit.";
 
+/** @type {() => ScoreColumn[]} */
 function columnsOfScores() {
   const done = trials.filter((trial) => trial.status === "done");
+  /** @type {ScoreColumn[]} */
   const columns = measureNames.map((name) => {
-    const { better } = aScore(name);
+    const better = aScore(name)?.better ?? "higher";
     const values = done.map((trial) => trial.scores[name]?.value).filter((v) => v !== null && v !== undefined);
     const digits = Math.max(...values.map(Math.abs), 0) >= 100 ? 1 : 3;
     return {
@@ -53,6 +56,7 @@ function columnsOfScores() {
   return columns;
 }
 
+/** @type {(column: ScoreColumn, done: Trial[]) => number | null} */
 function bestOf(column, done) {
   if (!column.better) return null;
   const proven = done.filter((trial) => !column.seen?.(trial));
@@ -61,6 +65,7 @@ function bestOf(column, done) {
   return column.better === "higher" ? Math.max(...values) : Math.min(...values);
 }
 
+/** @type {(said: StudyScore | undefined, digits: number) => Child[]} */
 function scoreCell(said, digits) {
   if (!said) return ["–"];
   const interval = said.low !== null && said.high !== null;
@@ -71,6 +76,7 @@ function scoreCell(said, digits) {
   ];
 }
 
+/** @type {(trial: Trial, column: ScoreColumn) => HTMLElement} */
 function cellOf(trial, column) {
   const value = column.seen?.(trial) ? null : column.value(trial);
   const best = value !== null && value === column.best,
@@ -86,6 +92,7 @@ function cellOf(trial, column) {
   return el("td", { class: best ? "best" : near ? "near" : null }, sign, column.cell(trial));
 }
 
+/** @type {(columns: ScoreColumn[], by: string) => void} */
 function sortScores(columns, by) {
   const column = columns.find((c) => c.name === by);
   if (scoresTable.by === by) scoresTable.down = !scoresTable.down;
@@ -94,6 +101,7 @@ function sortScores(columns, by) {
 }
 
 // A heading that sorts by its column, or by the names of the trials.
+/** @type {(column: ScoreColumn | null, columns: ScoreColumn[]) => HTMLElement} */
 function heading(column, columns) {
   const key = column?.name ?? "trial",
     sorted = scoresTable.by === key;
@@ -118,6 +126,7 @@ function heading(column, columns) {
   );
 }
 
+/** @type {(trial: Trial) => HTMLElement} */
 function trialCell(trial) {
   const warned = trial.warnings.length;
   return el(
@@ -131,6 +140,7 @@ function trialCell(trial) {
   );
 }
 
+/** @type {(trial: Trial, columns: ScoreColumn[]) => HTMLElement} */
 function rowOf(trial, columns) {
   const point = {
     "data-trial": trial.index,
@@ -153,6 +163,7 @@ function rowOf(trial, columns) {
   );
 }
 
+/** @type {(columns: ScoreColumn[]) => void} */
 function drawScores(columns) {
   const { by, down, hidden } = scoresTable,
     shown = columns.filter((column) => !hidden.has(column.name));
@@ -174,19 +185,20 @@ function drawScores(columns) {
     ),
   );
   for (const node of find("scores").querySelectorAll("[data-measure]"))
-    node.classList.toggle("screen", hidden.has(node.dataset.measure)); // of columns that are not printed
+    node.classList.toggle("screen", hidden.has(node.dataset.measure ?? "")); // of columns that are not printed
   placeSentences();
 }
 
 // Sentences stay in view next to the names when the table is scrolled.
 function placeSentences() {
   const region = find("scores-table"),
-    names = region.querySelector("th").offsetWidth;
+    names = region.querySelector("th")?.offsetWidth ?? 0;
   region.style.setProperty("--names", `${names}px`);
   region.style.setProperty("--room", `${region.clientWidth - names}px`);
 }
 
 // Checkboxes for the columns. Values that are the same for all trials are in a sentence instead of a column.
+/** @type {(columns: ScoreColumn[]) => HTMLElement} */
 function columnBoxes(columns) {
   const boxOf = (column) =>
     el("input", {
@@ -204,7 +216,7 @@ function columnBoxes(columns) {
     {
       type: "button",
       class: "quiet",
-      onclick: () => boxes.forEach(({ firstChild: box }) => box.checked || box.click()),
+      onclick: () => boxes.forEach((label) => label.querySelector("input:not(:checked)")?.click()),
     },
     "Show all columns",
   );
@@ -217,6 +229,7 @@ function columnBoxes(columns) {
   );
 }
 
+/** @type {(columns: ScoreColumn[]) => ScoreColumn[]} */
 function sameForAll(columns) {
   const done = trials.filter((trial) => trial.status === "done");
   return done.length < 3
@@ -227,6 +240,7 @@ function sameForAll(columns) {
 }
 
 // Marks in the table and their meanings.
+/** @type {(columns: ScoreColumn[], same: ScoreColumn[]) => HTMLElement[]} */
 function scoreNotes(columns, same) {
   const first = trials.find((trial) => trial.status === "done");
   return [
@@ -239,7 +253,8 @@ function scoreNotes(columns, same) {
       el("span", { class: "screen" }, "Click a column heading to sort; hover over it for the definition."),
     ],
     measureNames.some((name) => trials.some((trial) => trial.scores[name]?.labels_seen)) && SEEN,
-    same.length > 0 &&
+    first &&
+      same.length > 0 &&
       `Same for all trials: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`,
     trials.some((trial) => trial.cached) && FROM_DISK,
   ]
@@ -256,6 +271,7 @@ const definitions = () =>
     el("dl", null, measureNames.map(meaningOf)),
   );
 
+/** @type {(section: HTMLElement) => boolean} */
 export function scoresSection(section) {
   const columns = columnsOfScores(),
     same = sameForAll(columns),
@@ -291,13 +307,14 @@ export function scoresSection(section) {
   }).observe(region);
   onHighlight(() => {
     for (const row of region.querySelectorAll("tr[data-trial]"))
-      row.classList.toggle("lit", trials[row.dataset.trial] === highlighted());
+      row.classList.toggle("lit", trials[Number(row.dataset.trial)] === highlighted());
   });
   return true;
 }
 
+/** @type {(name: string) => HTMLElement} */
 function meaningOf(name) {
-  const { better } = aScore(name);
+  const better = aScore(name)?.better ?? "higher";
   return el(
     "div",
     { "data-measure": name },

@@ -10,17 +10,21 @@ const LISTED_COLUMNS = 8;
 const MOST_IMAGES = 60;
 
 // The classes of the selected rows, the largest first.
+/** @type {(mask: Mask, label: Column | null) => string} */
 function classesOf(mask, label) {
   if (!label || label.kind !== "category") return "";
-  const counts = new Uint32Array(label.levels.length + 1);
-  for (let i = 0; i < mask.length; i++) if (mask[i]) counts[Math.min(label.values[i], label.levels.length)]++;
-  const most = Array.from(counts, (many, code) => [label.levels[code] ?? "no label", many])
-    .filter(([, many]) => many)
-    .sort((a, b) => b[1] - a[1]);
-  const first = most.slice(0, 6).map(([name, many]) => `${brief(name, 40)} ${count(many)}`);
+  const { numbers: codes } = label,
+    levels = label.levels ?? [],
+    counts = new Uint32Array(levels.length + 1);
+  for (let i = 0; i < mask.length; i++) if (mask[i]) counts[Math.min(codes[i], levels.length)]++;
+  const most = Array.from(counts, (many, code) => ({ name: levels[code] ?? "no label", many }))
+    .filter(({ many }) => many)
+    .sort((a, b) => b.many - a.many);
+  const first = most.slice(0, 6).map(({ name, many }) => `${brief(name, 40)} ${count(many)}`);
   return `: ${first.join(", ")}${most.length > 6 ? `, ${some(most.length - 6, "other class", "other classes")}` : ""}`;
 }
 
+/** @type {(view: View, table: Table) => (HTMLElement | string)[]} */
 function listOf(view, table) {
   const rows = view.selectedRows(LISTED_ROWS),
     columns = table.columns.slice(0, LISTED_COLUMNS);
@@ -43,10 +47,11 @@ function listOf(view, table) {
   ];
 }
 
+/** @type {(view: View, table: Table) => HTMLElement[]} */
 const imagesOf = (view, table) =>
   view.selectedRows(MOST_IMAGES).map((row) =>
     el("img", {
-      src: table.thumbnail(row),
+      src: table.thumbnail?.(row),
       alt: table.titleOf(row),
       title: table.titleOf(row),
       onpointerenter: () => showRow(view, row),
@@ -54,6 +59,7 @@ const imagesOf = (view, table) =>
     }),
   );
 
+/** @type {(view: View, table: Table) => HTMLElement} */
 export function selectionBox(view, table) {
   const said = el("p", { id: "selected", class: "selected" });
   const named = table.ids ? "ids" : "row numbers";
@@ -95,9 +101,7 @@ export function selectionBox(view, table) {
     effects.replaceChildren(
       ...contrastBars(contrastOf(table, view.selection), table.columns, (column) =>
         view.colorBy({ kind: "column", column }),
-      )
-        .flat()
-        .filter(Boolean),
+      ),
     );
   };
   apart.addEventListener("toggle", compare);

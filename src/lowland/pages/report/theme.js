@@ -5,8 +5,10 @@ import { COLORS, THEMES, classColor } from "../view/colors.js";
 const night = matchMedia("(prefers-color-scheme: dark)");
 const onPaper = matchMedia("print");
 const paper = { printing: false };
+/** @type {(() => void)[]} */
 const themeListeners = [];
 
+/** @type {() => Theme} */
 export const pageTheme = () => (night.matches && !paper.printing && !onPaper.matches ? THEMES.dark : THEMES.light);
 
 // Colors of lines are CSS variables, so that charts need no redrawing for dark, light and print.
@@ -15,8 +17,10 @@ export function nameColors() {
 }
 
 const changeTheme = () => themeListeners.forEach((listener) => listener());
+/** @type {(listener: () => void) => void} */
 export const onTheme = (listener) => themeListeners.push(listener);
 
+/** @type {(printing: boolean) => void} */
 export function setPrinting(printing) {
   paper.printing = printing;
   changeTheme();

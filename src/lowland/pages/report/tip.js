@@ -2,6 +2,7 @@
 
 import { find } from "./words.js";
 
+/** @type {(content: Node | null, x?: number, y?: number) => void} */
 export function showTip(content, x = 0, y = 0) {
   const tip = find("tip");
   tip.hidden = !content;

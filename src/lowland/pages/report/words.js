@@ -2,12 +2,15 @@
 
 import { el } from "../view/elements.js";
 
-export const find = (id) => document.getElementById(id);
+/** @type {(id: string) => HTMLElement} */
+export const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id)); // every id is in the page
 
+/** @type {(text: string) => void} */
 export const say = (text) => {
   find("live").textContent = text;
 };
 
+/** @type {(text: string, button: HTMLButtonElement) => Promise<void>} */
 export const copyText = async (text, button) => {
   let done;
   try {
@@ -22,7 +25,7 @@ export const copyText = async (text, button) => {
     area.remove();
     button.focus();
   }
-  const before = button.dataset.text || button.textContent;
+  const before = button.dataset.text || button.textContent || "";
   button.dataset.text = before;
   button.textContent = done ? "Copied" : "Copy failed";
   say(button.textContent);

@@ -4,26 +4,30 @@ const CHART_SPACE = "http://www.w3.org/2000/svg";
 const CHART_EDGE = { left: 46, right: 8, top: 8, bottom: 34 };
 const CLOUD_MOST = 3000; // pairs drawn
 
+/** @type {<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Record<string, string | number | null>, ...children: any[]) => SVGElementTagNameMap[K]} */
 function chartPart(tag, attributes, ...children) {
   const made = document.createElementNS(CHART_SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) made.setAttribute(name, String(value));
   made.append(...children.flat(2));
   return made;
 }
 
+/** @type {(value: number) => string} */
 const chartNumber = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
 
+/** @type {(low: number, high: number, most?: number) => number[]} */
 function chartTicks(low, high, most = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((each) => each * power >= 0.7 * rough) * power;
+  const step = ([1, 2, 5].find((each) => each * power >= 0.7 * rough) ?? 10) * power;
   const ticks = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++)
     ticks.push(Number((at * step).toPrecision(12)));
   return ticks;
 }
 
+/** @type {(low: number, high: number) => number[]} */
 function chartLogTicks(low, high) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
@@ -31,6 +35,7 @@ function chartLogTicks(low, high) {
   return ticks.filter((tick) => tick >= 0.999 * low && tick <= 1.001 * high);
 }
 
+/** @type {(values: Iterable<number>) => [number, number]} */
 function chartExtent(values) {
   let low = Infinity;
   let high = -Infinity;
@@ -42,6 +47,7 @@ function chartExtent(values) {
   return low <= high ? [low, high] : [0, 1];
 }
 
+/** @type {(range: [number, number], from: number, to: number, logarithmic?: boolean) => ChartAxis} */
 function chartScale([low, high], from, to, logarithmic = false) {
   const f = logarithmic ? Math.log : (value) => value;
   const span = f(high) - f(low) || 1;
@@ -51,6 +57,7 @@ function chartScale([low, high], from, to, logarithmic = false) {
   };
 }
 
+/** @type {(x: ChartAxis, y: ChartAxis, curve: Curve, wide: number, high: number) => SVGElement} */
 function chartFrame(x, y, curve, wide, high) {
   const foot = high - CHART_EDGE.bottom;
   const middle = (CHART_EDGE.left + wide - CHART_EDGE.right) / 2;
@@ -86,6 +93,7 @@ function chartFrame(x, y, curve, wide, high) {
 }
 
 // A curve { x, y, x_name, y_name, kind: "line" | "cloud" | "bars" } as an SVG element.
+/** @type {(curve: Curve, options?: { name?: string, wide?: number, high?: number }) => SVGElement} */
 export function curveChart(curve, { name = "", wide = 300, high = 190 } = {}) {
   const kind =
     curve.kind === "cloud" ? "cloud" : curve.kind === "bars" || typeof curve.x?.[0] === "string" ? "bars" : "line";
@@ -100,8 +108,9 @@ export function curveChart(curve, { name = "", wide = 300, high = 190 } = {}) {
   return chart;
 }
 
+/** @type {(chart: SVGElement, curve: Curve, kind: string, wide: number, high: number) => void} */
 function drawXY(chart, curve, kind, wide, high) {
-  const xs = curve.x ?? curve.y.map((_, i) => i + 1);
+  const xs = curve.x ? Array.from(curve.x, Number) : Array.from(curve.y, (_, i) => i + 1);
   const xExtent = chartExtent(xs);
   let yExtent = chartExtent(curve.y);
   if (yExtent[0] > 0) yExtent = [0, yExtent[1]];
@@ -133,8 +142,11 @@ function drawXY(chart, curve, kind, wide, high) {
 }
 
 // Horizontal bars around zero: one per column, the largest first.
+/** @type {(chart: SVGElement, curve: Curve, wide: number) => void} */
 function drawBars(chart, curve, wide) {
-  const bars = curve.x.map((text, i) => [String(text), curve.y[i]]).filter(([, value]) => Number.isFinite(value));
+  const bars = Array.from(curve.x ?? [], (text, i) => /** @type {const} */ ([String(text), curve.y[i]])).filter(
+    ([, value]) => Number.isFinite(value),
+  );
   bars.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const shown = bars.slice(0, 15);
   const top = Math.max(...shown.map(([, value]) => Math.abs(value)), 1e-12);

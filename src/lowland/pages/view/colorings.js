@@ -6,6 +6,7 @@ import { bulkRange } from "./frames.js";
 
 // spec: { kind: "label" | "column" | "trust" | "values" | "none", column, measure, map, values, levels, name, byRank }.
 // A coloring: { spec, type: "classes" | "scale" | "one", name, shadesOf(map), ... }, shades by slot.
+/** @type {(spec: ColoringSpec, table: Table, maps: MapData[], order: Uint32Array) => Promise<Coloring>} */
 export async function coloringOf(spec, table, maps, order) {
   if (spec.kind === "label" || spec.kind === "column") {
     const at =
@@ -14,26 +15,28 @@ export async function coloringOf(spec, table, maps, order) {
         : typeof spec.column === "string"
           ? table.columns.findIndex((c) => c.name === spec.column)
           : spec.column;
-    const column = table.columns[at];
-    if (!column || !column.colors) return oneColor(spec, table.n);
-    const values = await column.ready(),
+    const column = table.columns[at ?? -1];
+    if (!column || !column.colors) return oneColor(table.n);
+    const values = /** @type {NumberArray} */ (await column.ready()),
       said = spec.kind === "label" ? spec : { ...spec, column: at };
-    if (column.kind === "category") return classColoring(said, column.name, values, column.levels, order);
+    if (column.kind === "category") return classColoring(said, column.name, values, column.levels ?? [], order);
     return scaleColoring(said, column.name, values, order, column.kind === "date" ? dateText : number);
   }
-  if (spec.kind === "values")
+  if (spec.kind === "values" && spec.values)
     return spec.levels
       ? classColoring(spec, spec.name ?? "", spec.values, spec.levels, order)
       : scaleColoring(spec, spec.name ?? "", spec.values, order, number);
   if (spec.kind === "trust") return trustColoring(spec, maps, order);
-  return oneColor(spec, table.n);
+  return oneColor(table.n);
 }
 
-const oneColor = (spec, n) => {
+/** @type {(n: number) => OneColor} */
+const oneColor = (n) => {
   const shades = new Uint8Array(n);
   return { spec: { kind: "none" }, type: "one", name: "", shadesOf: () => shades, missing: false };
 };
 
+/** @type {(spec: ColoringSpec, name: string, codes: NumberArray, levels: string[], order: Uint32Array) => ClassColoring} */
 function classColoring(spec, name, codes, levels, order) {
   const shades = new Uint8Array(order.length),
     counts = new Uint32Array(levels.length + 1);
@@ -54,6 +57,7 @@ function classColoring(spec, name, codes, levels, order) {
   };
 }
 
+/** @type {(spec: ColoringSpec, name: string, values: NumberArray, order: Uint32Array, format: (value: number) => string) => ScaleColoring} */
 function scaleColoring(spec, name, values, order, format) {
   const all = rangeOf([values], spec),
     ranks = spec.byRank ? rankCuts([values]) : null,
@@ -72,10 +76,12 @@ function scaleColoring(spec, name, values, order, format) {
 }
 
 // Quality per row: of each map in its own panel, or of one map in all panels.
+/** @type {(spec: ColoringSpec, maps: MapData[], order: Uint32Array) => Coloring} */
 function trustColoring(spec, maps, order) {
-  const having = maps.filter((map) => map.trust?.[spec.measure] && (!spec.map || map.key === spec.map)),
-    all = having.map((map) => map.trust[spec.measure]);
-  if (!all.length) return oneColor(spec, order.length);
+  const measure = spec.measure ?? "",
+    having = maps.filter((map) => map.trust?.[measure] && (!spec.map || map.key === spec.map)),
+    all = having.map((map) => map.trust[measure]);
+  if (!all.length) return oneColor(order.length);
   const { low, high } = rangeOf(
       all.map((each) => each.values),
       {
@@ -85,8 +91,9 @@ function trustColoring(spec, maps, order) {
     ),
     ranks = spec.byRank ? rankCuts(all.map((each) => each.values)) : null,
     made = new Map();
+  /** @type {Coloring["shadesOf"]} */
   const shadesOf = (map) => {
-    const trust = (spec.map ? having[0] : map).trust?.[spec.measure];
+    const trust = (spec.map ? having[0] : map).trust?.[measure];
     if (!trust) return null;
     if (!made.has(trust)) made.set(trust, shadesIn(trust.values, order, low, high, ranks));
     return made.get(trust);
@@ -95,28 +102,34 @@ function trustColoring(spec, maps, order) {
   return {
     spec,
     type: "scale",
-    name: `${spec.measure} per row, ${where}`,
+    name: `${measure} per row, ${where}`,
     format: number,
     ends: [number(low), number(high)],
     middle: ranks?.middle,
     shadesOf,
     better: all[0].better,
-    missing: (spec.map ? having : maps).some((map) => lacksTrust(map, spec.measure)),
+    missing: (spec.map ? having : maps).some((map) => lacksTrust(map, measure)),
   };
 }
 
 // Whether a point of a map has no value.
+/** @type {(map: MapData, measure: string) => boolean} */
 function lacksTrust(map, measure) {
   const values = map.trust?.[measure]?.values,
-    x = map.coordinates ? map.component(0) : [];
+    x = map.coordinates ? map.component(0) : new Float32Array();
   return x.some((at, row) => at === at && !(values && values[row] === values[row]));
 }
 
-const leastOf = (values) => (values.every(Number.isFinite) ? Math.min(...values) : undefined);
-const mostOf = (values) => (values.every(Number.isFinite) ? Math.max(...values) : undefined);
+/** @param {unknown} value @returns {value is number} */
+const isFiniteNumber = (value) => Number.isFinite(value);
+/** @type {(values: (number | null | undefined)[]) => number | undefined} */
+const leastOf = (values) => (values.every(isFiniteNumber) ? Math.min(...values) : undefined);
+/** @type {(values: (number | null | undefined)[]) => number | undefined} */
+const mostOf = (values) => (values.every(isFiniteNumber) ? Math.max(...values) : undefined);
 
+/** @type {(arrays: NumberArray[], given: { low?: number, high?: number }) => { low: number, high: number, given?: boolean }} */
 function rangeOf(arrays, { low, high }) {
-  if (Number.isFinite(low) && Number.isFinite(high)) return { low, high, given: true };
+  if (isFiniteNumber(low) && isFiniteNumber(high)) return { low, high, given: true };
   let from = Infinity,
     to = -Infinity;
   for (const values of arrays) {
@@ -130,6 +143,7 @@ function rangeOf(arrays, { low, high }) {
 }
 
 // Values at 256 ranks, and the median: outliers then do not use up the scale.
+/** @type {(arrays: NumberArray[]) => RankCuts} */
 function rankCuts(arrays) {
   const total = arrays.reduce((sum, values) => sum + values.length, 0),
     step = Math.max(1, Math.floor(total / 200000)),
@@ -141,6 +155,7 @@ function rankCuts(arrays) {
   return { cuts, middle: sorted[sorted.length >> 1] };
 }
 
+/** @type {(values: NumberArray, order: Uint32Array, low: number, high: number, ranks: RankCuts | null) => Uint8Array} */
 function shadesIn(values, order, low, high, ranks) {
   const shades = new Uint8Array(order.length),
     factor = high > low ? 254 / (high - low) : 0;
@@ -154,6 +169,7 @@ function shadesIn(values, order, low, high, ranks) {
 }
 
 // How many of the sorted cuts are below a value.
+/** @type {(cuts: Float64Array, value: number, orEqual: boolean) => number} */
 function cutsBelow(cuts, value, orEqual) {
   let from = 0,
     to = cuts.length - 1;
@@ -166,6 +182,7 @@ function cutsBelow(cuts, value, orEqual) {
 }
 
 // Colors of the 256 shades.
+/** @type {(coloring: Coloring, theme: Theme) => Palette} */
 export function paletteOf(coloring, theme) {
   const colors = new Array(256).fill(theme.missing);
   if (coloring.type === "one") colors[0] = classColor(0, theme);
@@ -177,7 +194,9 @@ export function paletteOf(coloring, theme) {
 }
 
 // What can be chosen to color by: [{ text, group, spec }].
+/** @type {(table: Table, maps: MapData[]) => { text: string, group: string | null, spec: ColoringSpec }[]} */
 export function colorChoices(table, maps) {
+  /** @type {ReturnType<typeof colorChoices>} */
   const choices = [],
     label = table.labelColumn;
   if (label?.colors)
@@ -205,5 +224,6 @@ export function colorChoices(table, maps) {
   return choices;
 }
 
+/** @type {(a: ColoringSpec, b: ColoringSpec) => boolean} */
 export const sameSpec = (a, b) =>
   a.kind === b.kind && a.column === b.column && a.measure === b.measure && a.map === b.map && a.values === b.values;

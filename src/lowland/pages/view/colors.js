@@ -1,5 +1,6 @@
 // Colors of the two themes, of classes (which also differ in shape) and of continuous scales.
 
+/** @type {{ light: Theme, dark: Theme }} */
 export const THEMES = {
   light: {
     name: "light",
@@ -63,20 +64,25 @@ const VIRIDIS = [
   "#fde725",
 ];
 
+/** @type {(color: string) => number[]} */
 export const channels = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+/** @type {(rgb: number[]) => string} */
 const hexOf = (rgb) => `#${rgb.map((c) => Math.round(c).toString(16).padStart(2, "0")).join("")}`;
 
+/** @type {(a: string, b: string, fraction: number) => string} */
 export function mix(a, b, fraction) {
   const to = channels(b);
   return hexOf(channels(a).map((c, i) => c + (to[i] - c) * fraction));
 }
 
 // A color as a pixel of an image.
+/** @type {(color: string) => number} */
 export function packed(color) {
   const [r, g, b] = channels(color);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
+/** @type {(fraction: number, theme: Theme) => string} */
 export function scaleColor(fraction, theme) {
   const [from, to] = theme.scale;
   const place = (from + fraction * (to - from)) * (VIRIDIS.length - 1);
@@ -84,6 +90,7 @@ export function scaleColor(fraction, theme) {
   return mix(VIRIDIS[left], VIRIDIS[left + 1], place - left);
 }
 
+/** @type {(color: string) => number} */
 function lightness(color) {
   const [r, g, b] = channels(color).map((c) =>
     c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4,
@@ -92,6 +99,7 @@ function lightness(color) {
 }
 
 // On a dark background the darkest colors are lightened to a contrast ratio of 3:1.
+/** @type {(index: number, theme: Theme) => string} */
 export function classColor(index, theme) {
   let color = COLORS[index % COLORS.length];
   while (theme.name === "dark" && (lightness(color) + 0.05) / (lightness(theme.paper) + 0.05) < 3)
@@ -99,4 +107,5 @@ export function classColor(index, theme) {
   return color;
 }
 
+/** @type {(look: number) => Shape} */
 export const classShape = (look) => SHAPES[((look % COLORS.length) + Math.floor(look / COLORS.length)) % SHAPES.length];

@@ -7,6 +7,7 @@ const DAY_LENGTH = 86400000; // milliseconds
 const inPercent = (fraction) => `${Math.round(100 * fraction)}%`;
 
 // The effects of all columns that are numbers or categories, the largest first, as the explorer's server computes them.
+/** @type {(table: Table, mask: Mask) => Effect[]} */
 export const contrastOf = (table, mask) =>
   table.columns
     .map((column) =>
@@ -16,12 +17,14 @@ export const contrastOf = (table, mask) =>
           ? effectOfLevels(column, mask)
           : null,
     )
-    .filter(Boolean)
+    .filter((effect) => effect !== null)
     .sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
 
 // Cohen's d: the difference of the means in pooled standard deviations. null: not defined.
-function effectOfNumbers({ name, values }, mask) {
-  const parts = [[], []]; // the others, the selected
+/** @type {(column: Column, mask: Mask) => Effect | null} */
+function effectOfNumbers(column, mask) {
+  const { name, numbers: values } = column,
+    parts = /** @type {[number[], number[]]} */ ([[], []]); // the others, the selected
   for (let row = 0; row < values.length; row++) if (Number.isFinite(values[row])) parts[mask[row]].push(values[row]);
   const [b, a] = parts;
   if (!a.length || !b.length || a.length + b.length < 3) return null;
@@ -37,8 +40,11 @@ function effectOfNumbers({ name, values }, mask) {
 }
 
 // Cohen's h: the difference of two fractions after the arcsine transformation, of the level that differs most.
-function effectOfLevels({ name, values, levels }, mask) {
-  const counts = [new Float64Array(levels.length), new Float64Array(levels.length)],
+/** @type {(column: Column, mask: Mask) => Effect | null} */
+function effectOfLevels(column, mask) {
+  const { name, numbers: values } = column,
+    levels = column.levels ?? [],
+    counts = [new Float64Array(levels.length), new Float64Array(levels.length)],
     totals = [0, 0];
   for (let row = 0; row < values.length; row++) {
     if (values[row] >= levels.length) continue; // missing
@@ -56,6 +62,7 @@ function effectOfLevels({ name, values, levels }, mask) {
 
 // Effect sizes as bars to the left (less) and to the right (more than in the other rows). ``known``: the columns of the
 // table; colorBy(index) colors the points by one of them.
+/** @type {(effects: Effect[], known: { name: string, kind: string }[], colorBy: (index: number) => unknown) => HTMLElement[]} */
 export function contrastBars(effects, known, colorBy) {
   const top = Math.max(...effects.map(({ effect }) => Math.abs(effect)).filter(Number.isFinite), 1e-9);
   const line = (column) => {
@@ -92,8 +99,8 @@ export function contrastBars(effects, known, colorBy) {
       { class: "note" },
       "Effect sizes of the selected rows against all others: Cohen's d of numbers, Cohen's h of fractions. 0.2 is small, 0.5 medium, 0.8 large.",
     ),
-    usable.slice(0, BARS).map(line),
+    ...usable.slice(0, BARS).map(line),
     rest.length > 0 && el("details", null, el("summary", null, some(rest.length, "more column")), rest.map(line)),
     !usable.length && el("p", { class: "note" }, "No column differs."),
-  ];
+  ].filter(Boolean);
 }

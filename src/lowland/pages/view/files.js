@@ -1,7 +1,7 @@
 // Pictures of a panel and text of rows, for files.
 
 import { LOOKS, MISSING } from "./colors.js";
-import { brief, count, svg } from "./elements.js";
+import { brief, contextOf, count, svg } from "./elements.js";
 import { drawNeighbors, neighborMarks } from "./marks.js";
 import { Painter } from "./painter.js";
 import { HIDDEN, SELECTED } from "./rows.js";
@@ -11,6 +11,7 @@ const MOST_SHAPES = 20000; // points that are written as shapes; more become an 
 const MOST_CLASSES = 24;
 const LAYERS = 12;
 
+/** @type {(view: View, options: PictureOptions) => PictureSizes} */
 const measuresOf = (view, { width = 900, height = 760, title = true, legend = true }) => {
   const head = title ? 40 : 12,
     items = legend ? legendItems(view) : [],
@@ -19,12 +20,15 @@ const measuresOf = (view, { width = 900, height = 760, title = true, legend = tr
 };
 
 // What the legend of a picture shows: a color bar or classes.
+/** @type {(view: View) => LegendItem[]} */
 function legendItems({ coloring, palette, hiddenClasses }) {
   if (coloring.type === "scale")
-    return [{ bar: true, name: coloring.name, low: coloring.ends[0], high: coloring.ends[1] }];
+    return [{ name: coloring.name, bar: { low: coloring.ends[0], high: coloring.ends[1] } }];
   if (coloring.type !== "classes") return [];
-  const codes = [...coloring.levels.keys()].filter((code) => coloring.counts[code] && !hiddenClasses.has(code)),
-    listed = codes.slice(0, MOST_CLASSES).map((code) => ({ name: coloring.levels[code], shade: code % LOOKS }));
+  const { levels, counts } = coloring,
+    codes = [...levels.keys()].filter((code) => counts[code] && !hiddenClasses.has(code)),
+    /** @type {{ name: string, shade: number | null }[]} */
+    listed = codes.slice(0, MOST_CLASSES).map((code) => ({ name: levels[code], shade: code % LOOKS }));
   if (coloring.missing) listed.push({ name: "no label", shade: MISSING });
   if (codes.length > MOST_CLASSES) listed.push({ name: `and ${count(codes.length - MOST_CLASSES)} more`, shade: null });
   return listed.map((item) => ({
@@ -35,9 +39,10 @@ function legendItems({ coloring, palette, hiddenClasses }) {
 }
 
 // Draw the points of a panel on a canvas of their own.
+/** @type {(panel: Panel, wide: number, high: number, scale: number) => OffscreenCanvas} */
 function pointsOf(panel, wide, high, scale) {
   const canvas = new OffscreenCanvas(Math.round(wide * scale), Math.round(high * scale)),
-    context = canvas.getContext("2d"),
+    context = contextOf(canvas),
     { view } = panel,
     [wideBefore, highBefore] = [panel.wide, panel.high];
   Object.assign(panel, { wide, high, sampled: null });
@@ -48,13 +53,14 @@ function pointsOf(panel, wide, high, scale) {
   return canvas;
 }
 
+/** @type {(panel: Panel, options?: PictureOptions) => Promise<Blob>} */
 export async function pngOf(panel, options = {}) {
   const { view } = panel,
     { theme } = view,
     { width, height, head, side, items, wide, high } = measuresOf(view, options),
     scale = options.scale ?? 2,
     canvas = new OffscreenCanvas(width * scale, height * scale),
-    context = canvas.getContext("2d");
+    context = contextOf(canvas);
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(pointsOf(panel, wide, high, scale), 8 * scale, head * scale);
@@ -77,13 +83,13 @@ export async function pngOf(panel, options = {}) {
         context.fillRect(x + j, y + 14, 1.2, 12);
       }
       context.fillStyle = theme.ink;
-      context.fillText(item.low, x, y + 38);
+      context.fillText(item.bar.low, x, y + 38);
       context.textAlign = "right";
-      context.fillText(item.high, x + 160, y + 38);
+      context.fillText(item.bar.high, x + 160, y + 38);
       context.textAlign = "left";
       return;
     }
-    if (item.color) {
+    if (item.color && item.shape) {
       outline(context, item.shape, x + 6, y, 5);
       context.fillStyle = item.color;
       context.fill();
@@ -96,6 +102,7 @@ export async function pngOf(panel, options = {}) {
   return canvas.convertToBlob({ type: "image/png" });
 }
 
+/** @type {(panel: Panel, options?: PictureOptions) => Promise<Blob>} */
 export async function svgOf(panel, options = {}) {
   const { view } = panel,
     { theme } = view,
@@ -116,6 +123,7 @@ export async function svgOf(panel, options = {}) {
   return new Blob([new XMLSerializer().serializeToString(root)], { type: "image/svg+xml" });
 }
 
+/** @type {(item: LegendItem, view: View, x: number, y: number, words: Attributes) => Child[]} */
 function legendItem(item, { palette, theme }, x, y, words) {
   const text = { "font-size": 13, ...words };
   if (item.bar) {
@@ -131,12 +139,13 @@ function legendItem(item, { palette, theme }, x, y, words) {
     return [
       svg("text", { x, y: y + 4, ...text }, brief(item.name, 28)),
       steps,
-      svg("text", { x, y: y + 42, ...text }, item.low),
-      svg("text", { x: x + 160, y: y + 42, "text-anchor": "end", ...text }, item.high),
+      svg("text", { x, y: y + 42, ...text }, item.bar.low),
+      svg("text", { x: x + 160, y: y + 42, "text-anchor": "end", ...text }, item.bar.high),
     ];
   }
   return [
     item.color &&
+      item.shape &&
       svg("path", {
         d: pathOf(item.shape, x + 6, y, 5),
         fill: item.color,
@@ -147,6 +156,7 @@ function legendItem(item, { palette, theme }, x, y, words) {
   ];
 }
 
+/** @type {(shape: Shape, x: number, y: number, r: number) => string} */
 function pathOf(shape, x, y, r) {
   const at = (value) => Math.round(value * 100) / 100;
   if (!CORNERS[shape])
@@ -156,11 +166,12 @@ function pathOf(shape, x, y, r) {
 
 // The rows that are not selected first, then the others in some layers, so that no class covers all others. In each layer
 // there is one path per color and shape.
+/** @type {(panel: Panel, wide: number, high: number, head: number) => Child[]} */
 function vectorPoints(panel, wide, high, head) {
   const { view } = panel,
     { flags, selected } = view.rows,
     { theme, palette } = view,
-    { X, Y, Z } = panel.frame,
+    { X, Y, Z } = panel.plane,
     shades = view.coloring.shadesOf(panel.map),
     scene = panel.scene(wide, high, 1, Infinity),
     { place, radius } = scene,
@@ -201,6 +212,7 @@ function vectorPoints(panel, wide, high, head) {
   return [...drawn, vectorNeighbors(panel, wide, high, head)];
 }
 
+/** @type {(panel: Panel, wide: number, high: number, head: number) => Child[]} */
 function vectorNeighbors(panel, wide, high, head) {
   const { shown, theme } = panel.view,
     marks = shown && neighborMarks(panel, shown.row, panel.view.neighborSetsOf(panel), wide, high);
@@ -229,6 +241,7 @@ function vectorNeighbors(panel, wide, high, head) {
   ];
 }
 
+/** @type {(panel: Panel, wide: number, high: number, head: number) => Promise<SVGElement>} */
 async function imagePoints(panel, wide, high, head) {
   const blob = await pointsOf(panel, wide, high, 2).convertToBlob({ type: "image/png" }),
     data = await new Promise((done, fail) => {
@@ -241,6 +254,7 @@ async function imagePoints(panel, wide, high, head) {
 }
 
 // Row number, id, loaded columns and coordinates of rows, as comma-separated text.
+/** @type {(view: { table: Table, maps: MapData[] }, rows: Iterable<number>) => string} */
 export function csvOf({ table, maps }, rows) {
   const columns = table.columns.filter((column) => column.loaded),
     drawn = maps.filter((map) => map.coordinates),
@@ -255,7 +269,7 @@ export function csvOf({ table, maps }, rows) {
     ];
     for (const map of drawn) {
       for (let c = 0; c < map.components; c++) {
-        const value = map.coordinates[c * map.n + row];
+        const value = map.component(c)[row];
         cells.push(Number.isNaN(value) ? "" : String(Number(value.toPrecision(7))));
       }
     }
@@ -264,4 +278,5 @@ export function csvOf({ table, maps }, rows) {
   return `${lines.join("\n")}\n`;
 }
 
+/** @type {(text: string) => string} */
 const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

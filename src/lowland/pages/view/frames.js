@@ -1,6 +1,7 @@
 // The plane of a panel: the coordinates of a map on its axes, centered and scaled, in the order in which rows are drawn.
 
 // Rows are drawn in random order, so that no class is always on top and the first rows are a sample.
+/** @type {(n: number) => Uint32Array} */
 export function randomOrder(n) {
   const order = new Uint32Array(n);
   let seed = 20261;
@@ -16,6 +17,7 @@ export function randomOrder(n) {
 // The range to which an axis is fitted: without outliers, if they are few and far. The bulk is what remains without 0.5%
 // of the values at each end, or 3 of 75 or more. Values beyond half its width from it are outliers if the range of the
 // others is at most a third of the whole.
+/** @type {(values: NumberArray, order: Uint32Array) => [number, number]} */
 export function bulkRange(values, order) {
   let low = Infinity,
     high = -Infinity;
@@ -45,24 +47,27 @@ export function bulkRange(values, order) {
   return most > least && 3 * (most - least) <= high - low ? [least, most] : [low, high];
 }
 
+/** @type {(range: [number, number]) => number} */
 const middleOf = ([low, high]) => low / 2 + high / 2;
+/** @type {(range: [number, number]) => number} */
 const widthOf = ([low, high]) => high - low;
 
 // X, Y: positions by slot (place in the order of drawing), NaN if the row is not on the map; wide, high: extent of the
 // bulk; far: slots outside of it; whole: the extent of all.
+/** @type {(map: MapData, order: Uint32Array, axes: number[], equal: boolean) => FlatFrame} */
 export function flatFrame(map, order, axes, equal) {
   const { n } = map,
     one = map.components === 1,
     x = map.component(axes[0]),
-    y = one ? null : map.component(axes[1]),
+    y = one ? x : map.component(axes[1]), // of one component: not used
     across = bulkRange(x, order),
-    up = one ? [0, 0] : bulkRange(y, order);
+    up = one ? /** @type {[number, number]} */ ([0, 0]) : bulkRange(y, order);
   const unit = equal || one ? Math.max(widthOf(across), widthOf(up)) || 1 : 0,
     xUnit = unit || widthOf(across) || 1,
     yUnit = unit || widthOf(up) || 1,
     X = new Float32Array(n),
     Y = new Float32Array(n),
-    far = [],
+    far = /** @type {number[]} */ ([]),
     [cx, cy] = [middleOf(across), middleOf(up)];
   const whole = { left: Infinity, right: -Infinity, low: Infinity, top: -Infinity };
   for (let slot = 0; slot < n; slot++) {
@@ -82,6 +87,7 @@ export function flatFrame(map, order, axes, equal) {
     if (Y[slot] > whole.top) whole.top = Y[slot];
     if (u < across[0] || u > across[1] || (!one && (v < up[0] || v > up[1]))) far.push(slot);
   }
+  /** @type {FlatFrame["ofPlaced"]} */
   const ofPlaced = (coordinates, m) => [
     (i) => (coordinates[axes[0] * m + i] - cx) / xUnit,
     (i) => (one ? 0 : (coordinates[axes[1] * m + i] - cy) / yUnit),
@@ -90,6 +96,7 @@ export function flatFrame(map, order, axes, equal) {
 }
 
 // Three components, turned to be seen from any side.
+/** @type {(map: MapData, order: Uint32Array, axes: number[]) => SolidFrame} */
 export function solidFrame(map, order, axes) {
   const { n } = map,
     parts = axes.map((axis) => map.component(axis)),
@@ -102,6 +109,7 @@ export function solidFrame(map, order, axes) {
     for (let slot = 0; slot < n; slot++) into[slot] = (values[order[slot]] - center) / unit;
   });
   const half = reachOf(points);
+  /** @type {SolidFrame} */
   const frame = {
     X: new Float32Array(n),
     Y: new Float32Array(n),
@@ -112,15 +120,17 @@ export function solidFrame(map, order, axes) {
     whole: { left: -half, right: half, low: -half, top: half },
     points,
     turned: null,
-  };
-  frame.ofPlaced = (coordinates, m) => {
-    const at = (axis, i) => (coordinates[axes[axis] * m + i] - middleOf(ranges[axis])) / unit;
-    return [0, 1].map((which) => (i) => turnedPoint([at(0, i), at(1, i), at(2, i)], frame.turned)[which]);
+    ofPlaced: (coordinates, m) => {
+      const at = (axis, i) => (coordinates[axes[axis] * m + i] - middleOf(ranges[axis])) / unit,
+        angles = frame.turned ?? { yaw: 0, pitch: 0 };
+      return [0, 1].map((which) => (i) => turnedPoint([at(0, i), at(1, i), at(2, i)], angles)[which]);
+    },
   };
   return frame;
 }
 
 // The distance from the center within which nearly all points lie.
+/** @type {(points: Float32Array[]) => number} */
 function reachOf([x, y, z]) {
   const distances = new Float32Array(Math.min(x.length, 20000));
   for (let i = 0; i < distances.length; i++) distances[i] = Math.hypot(x[i], y[i], z[i]);
@@ -128,6 +138,7 @@ function reachOf([x, y, z]) {
   return Math.max(0.2, sorted[Math.floor(0.995 * (sorted.length - 1))] ?? 0.5);
 }
 
+/** @type {(point: number[], angles: Angles) => number[]} */
 function turnedPoint([x, y, z], { yaw, pitch }) {
   const across = x * Math.cos(yaw) + z * Math.sin(yaw),
     back = -x * Math.sin(yaw) + z * Math.cos(yaw);
@@ -135,6 +146,7 @@ function turnedPoint([x, y, z], { yaw, pitch }) {
 }
 
 // Turn the first `many` points of a solid frame.
+/** @type {(frame: SolidFrame, angles: Angles, many?: number) => void} */
 export function turn(frame, angles, many = frame.X.length) {
   const last = frame.turned;
   if (last && last.yaw === angles.yaw && last.pitch === angles.pitch && last.many >= many) return;
@@ -154,6 +166,7 @@ export function turn(frame, angles, many = frame.X.length) {
 }
 
 // Pixels of a rectangle of the given size: x = X * ax + bx, y = Y * ay + by.
+/** @type {(frame: Frame, zoomed: Zoomed, wide: number, high: number, equal: boolean) => Place} */
 export function placeOf(frame, zoomed, wide, high, equal) {
   const margin = 0.06 * Math.min(wide, high),
     fit = (extent, room) => (extent > 0 ? (room - 2 * margin) / extent : Infinity);
@@ -166,6 +179,7 @@ export function placeOf(frame, zoomed, wide, high, equal) {
 }
 
 // The zoom in which all rows are inside of the panel.
+/** @type {(frame: Frame, wide: number, high: number, equal: boolean) => Zoomed} */
 export function wholeZoom(frame, wide, high, equal) {
   const margin = 0.06 * Math.min(wide, high),
     { ax, ay } = placeOf(frame, { zoom: 1, x: 0, y: 0 }, wide, high, equal),

@@ -6,18 +6,29 @@ import { wholeZoom } from "./frames.js";
 const SLOW = 40; // milliseconds: a selection that takes longer is made at the end of the gesture only
 
 export class Gestures {
+  /** @param {View} view @param {Panel} panel */
   constructor(view, panel) {
-    Object.assign(this, { view, panel, drag: null, fingers: new Map() });
-    const { plot } = panel,
-      at = (event) => {
-        const box = plot.getBoundingClientRect();
-        return [event.clientX - box.left, event.clientY - box.top];
-      };
+    this.view = view;
+    this.panel = panel;
+    /** @type {Drag | null} */
+    this.drag = null;
+    /** @type {Map<number, Point>} */
+    this.fingers = new Map();
+    /** @type {{ x: number, y: number, event: PointerEvent } | null} */
+    this.pointer = null;
+    this.hovering = 0;
+    this.slow = 0; // milliseconds that the last selection took
+    const { plot } = panel;
+    /** @type {(event: MouseEvent) => Point} */
+    const at = (event) => {
+      const box = plot.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
     plot.addEventListener("pointerdown", (event) => {
       if (event.button === 0) this.begin(event, at(event));
     });
     plot.addEventListener("pointermove", (event) =>
-      this.drag ? this.move(event, at(event)) : this.hover(event, at(event)),
+      this.drag ? this.move(this.drag, event, at(event)) : this.hover(event, at(event)),
     );
     plot.addEventListener("pointerup", (event) => this.end(event, at(event)));
     plot.addEventListener("pointercancel", () => this.leave());
@@ -30,6 +41,7 @@ export class Gestures {
     plot.addEventListener("blur", () => this.leave());
   }
 
+  /** @type {(event: WheelEvent, at: Point) => void} */
   wheel(event, at) {
     if (this.view.wheel === "ctrl" && !event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
@@ -38,6 +50,7 @@ export class Gestures {
     this.zoomAt(at, Math.exp((-event.deltaY * lines) / (event.ctrlKey ? 150 : 350)));
   }
 
+  /** @type {(event: PointerEvent, at: Point) => void} */
   hover(event, [x, y]) {
     this.pointer = { x, y, event };
     if (this.view.settings.tool === "brush") {
@@ -66,33 +79,37 @@ export class Gestures {
     this.view.stage.askMarks();
   }
 
+  /** @type {(event: PointerEvent, at: Point) => void} */
   begin(event, at) {
     const { panel, view } = this;
     this.fingers.set(event.pointerId, at);
-    if (this.fingers.size === 2) {
-      this.drag = { pinch: true, moved: true };
-      panel.trail = null;
-      return;
-    }
-    panel.plot.setPointerCapture(event.pointerId);
-    const { tool } = view.settings;
+    const { tool } = view.settings,
+      pinch = this.fingers.size === 2;
     this.drag = {
+      pinch,
       tool: tool === "look" && howOf(event) !== "new" ? "box" : tool, // Shift or Alt select also while looking
       at,
       last: at,
       zoomed: { ...panel.zoomed },
       solid: panel.solid && { ...panel.solid },
-      moved: false,
+      moved: pinch,
+      asked: false,
       before: null,
       hits: null,
     };
+    if (pinch) {
+      panel.trail = null;
+      return;
+    }
+    panel.plot.setPointerCapture(event.pointerId);
     panel.trailTool = this.drag.tool;
-    this.slow = Math.min(this.slow ?? 0, SLOW); // each gesture tries once to select while it goes on
-    if (tool === "brush") this.brush(event, at);
+    this.slow = Math.min(this.slow, SLOW); // each gesture tries once to select while it goes on
+    if (tool === "brush") this.brush(this.drag, event, at);
   }
 
-  move(event, [x, y]) {
-    const { panel, view, drag } = this;
+  /** @type {(drag: Drag, event: PointerEvent, at: Point) => void} */
+  move(drag, event, [x, y]) {
+    const { panel, view } = this;
     if (drag.pinch) {
       this.pinch(event, [x, y]);
       return;
@@ -102,7 +119,7 @@ export class Gestures {
     view.tip.hide();
     const { tool } = drag;
     if (tool === "look") {
-      if (panel.solid) {
+      if (panel.solid && drag.solid) {
         panel.solid = {
           yaw: drag.solid.yaw + (x - drag.at[0]) / 150,
           pitch: Math.max(-Math.PI / 2, Math.min(Math.PI / 2, drag.solid.pitch + (y - drag.at[1]) / 150)),
@@ -118,21 +135,23 @@ export class Gestures {
           },
           true,
         );
-    } else if (tool === "brush") this.brush(event, [x, y]);
+    } else if (tool === "brush") this.brush(drag, event, [x, y]);
     else {
       (panel.trail ??= [drag.at]).push([x, y]);
-      this.later(event);
+      this.later(drag, event);
     }
     view.stage.askMarks();
   }
 
+  /** @type {(event: PointerEvent, at: Point) => void} */
   pinch(event, at) {
     const before = [...this.fingers.values()];
     this.fingers.set(event.pointerId, at);
     const after = [...this.fingers.values()];
     if (after.length < 2) return;
+    /** @type {(points: Point[]) => number} */
     const apart = ([p, q]) => Math.hypot(p[0] - q[0], p[1] - q[1]) || 1,
-      between = ([p, q]) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2],
+      between = (/** @type {Point[]} */ [p, q]) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2],
       [x, y] = between(after),
       [u, v] = between(before),
       { panel } = this,
@@ -145,6 +164,7 @@ export class Gestures {
     this.zoomAt([x, y], apart(after) / apart(before));
   }
 
+  /** @type {(event: PointerEvent, at: Point) => void} */
   end(event, [x, y]) {
     const { panel, view, drag } = this;
     this.fingers.delete(event.pointerId);
@@ -153,12 +173,13 @@ export class Gestures {
       if (!this.fingers.size) this.drag = null;
       return;
     }
-    if (panel.trail && (drag.moved || drag.tool === "brush")) this.select(event, false);
+    if (panel.trail && (drag.moved || drag.tool === "brush")) this.select(drag, event, false);
     else if (!drag.moved) this.click(event, x, y);
     this.drag = panel.trail = null;
     view.stage.askMarks();
   }
 
+  /** @type {(event: PointerEvent, x: number, y: number) => void} */
   click(event, x, y) {
     const { panel, view } = this,
       row = panel.rowAt(x, y),
@@ -170,29 +191,31 @@ export class Gestures {
     view.emit("click", { row, key: panel.key, event });
   }
 
-  brush(event, at) {
-    const { panel, view, drag } = this;
+  /** @type {(drag: Drag, event: PointerEvent, at: Point) => void} */
+  brush(drag, event, at) {
+    const { panel, view } = this;
     if (!panel.frame || panel.motion) return;
     drag.hits ??= new Uint8Array(view.table.n);
     underBrush(panel.frame, panel.place(), drag.last, at, view.settings.brush, drag.hits);
     drag.last = panel.brushAt = at;
     (panel.trail ??= []).push(at);
-    this.later(event);
+    this.later(drag, event);
   }
 
   // Select while the pointer moves, once per frame, if that is fast enough.
-  later(event) {
-    const { drag } = this;
+  /** @type {(drag: Drag, event: PointerEvent) => void} */
+  later(drag, event) {
     if (drag.asked || this.slow > SLOW) return;
     drag.asked = true;
     requestAnimationFrame(() => {
       drag.asked = false;
-      if (this.drag === drag) this.select(event, true);
+      if (this.drag === drag) this.select(drag, event, true);
     });
   }
 
-  select(event, live) {
-    const { panel, view, drag } = this,
+  /** @type {(drag: Drag, event: PointerEvent, live: boolean) => void} */
+  select(drag, event, live) {
+    const { panel, view } = this,
       { tool } = drag,
       began = performance.now();
     if (!panel.frame || panel.motion) return;
@@ -200,7 +223,8 @@ export class Gestures {
     const hits = (drag.hits ??= new Uint8Array(view.table.n)),
       place = panel.place();
     if (tool !== "brush") {
-      const corners = tool === "box" ? [panel.trail[0], panel.trail.at(-1)] : panel.trail,
+      const trail = panel.trail ?? [drag.at],
+        corners = tool === "box" ? [trail[0], trail[trail.length - 1]] : trail,
         find = tool === "box" ? insideBox : insideLasso;
       find(panel.frame, place, corners, hits);
       for (const { slot, at } of panel.edgeSlots(place, panel.wide, panel.high)) {
@@ -213,6 +237,7 @@ export class Gestures {
     this.slow = performance.now() - began;
   }
 
+  /** @type {(at: Point, factor: number) => void} */
   zoomAt([x, y], factor) {
     const { panel, view } = this,
       { zoomed } = panel;
@@ -229,11 +254,17 @@ export class Gestures {
     );
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { panel, view } = this,
       step = 0.1 / panel.zoomed.zoom,
-      moves = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] },
+      moves = /** @type {Record<string, Point>} */ ({
+        ArrowLeft: [1, 0],
+        ArrowRight: [-1, 0],
+        ArrowUp: [0, -1],
+        ArrowDown: [0, 1],
+      }),
       move = moves[event.key];
     if (move && panel.solid) {
       panel.solid = {
@@ -265,6 +296,7 @@ export class Gestures {
   }
 
   // Go to the next or previous row of this panel.
+  /** @type {(by: number) => void} */
   step(by) {
     const { panel, view } = this;
     if (!panel.frame) return;
@@ -275,7 +307,7 @@ export class Gestures {
     if (row < 0 || row >= n) return;
     view.hover(row, panel);
     const box = panel.plot.getBoundingClientRect(),
-      [x, y] = panel.pixelOf(row);
+      [x, y] = /** @type {Point} */ (panel.pixelOf(row)); // it is on the map
     view.tip.showRow(row, panel, box.left + x, box.top + y);
     view.say(
       view.tip
@@ -287,4 +319,5 @@ export class Gestures {
 }
 
 const PIXELS = { ax: 1, bx: 0, ay: -1, by: 0 };
+/** @type {(event: { shiftKey: boolean, altKey: boolean }) => How} */
 const howOf = (event) => (event.shiftKey ? "add" : event.altKey ? "take" : "new");

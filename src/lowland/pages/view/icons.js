@@ -2,6 +2,7 @@
 
 import { svg } from "./elements.js";
 
+/** @type {Record<string, string>} */
 const PATHS = {
   look: "M8 2v12M2 8h12M8 2 6.2 3.8M8 2l1.8 1.8M8 14l-1.8-1.8M8 14l1.8-1.8M2 8l1.8-1.8M2 8l1.8 1.8M14 8l-1.8-1.8M14 8l-1.8 1.8",
   box: "M3 3h2M7 3h2M11 3h2v2M13 7v2M13 11v2h-2M9 13H7M5 13H3v-2M3 9V7M3 5V3",
@@ -16,6 +17,7 @@ const PATHS = {
   solid: "M8 2 13.500 5v6L8 14 2.500 11V5ZM2.500 5 8 8l5.500-3M8 8v6",
 };
 
+/** @type {(name: string) => SVGElement} */
 export function icon(name) {
   const bold = name === "more" ? "2.4" : "1.4";
   return svg(

@@ -5,6 +5,7 @@ const LEAST = 170; // height of a panel in a grid that fills its room; smaller o
 
 // layout: { mode: "grid" | "focus" | "single", key, size: "small" | "medium" | "large" }.
 // fit: "fill" (all panels within the height of the view) or "flow" (as high as they need to be).
+/** @type {(view: View) => void} */
 export function arrange(view) {
   const { layout, fit, host, scroller, panels } = view,
     many = panels.length,
@@ -24,6 +25,7 @@ export function arrange(view) {
   if (fit === "fill") fillRoom(view, mode, large, scroller.clientWidth, scroller.clientHeight);
 }
 
+/** @type {(view: View, mode: string, large: Panel, wide: number, high: number) => void} */
 function fillRoom({ host, panels, layout }, mode, large, wide, high) {
   if (!(wide > 0 && high > 0)) return;
   if (mode === "single" || panels.length === 1) {
@@ -41,13 +43,16 @@ function fillRoom({ host, panels, layout }, mode, large, wide, high) {
   large.node.style.gridRow = `1 / span ${strip.lines}`;
 }
 
+/** @type {(host: HTMLElement, columns: string, height: number) => void} */
 function setGrid(host, columns, height) {
   host.style.gridTemplateColumns = columns;
   host.style.gridAutoRows = `${Math.floor(height)}px`;
 }
 
 // The number of columns with the largest panels, a little wider than high.
+/** @type {(many: number, wide: number, high: number, least: number) => { columns: number, height: number }} */
 export function gridFor(many, wide, high, least) {
+  /** @type {{ columns: number, height: number, size: number } | null} */
   let best = null;
   for (let columns = 1; columns <= many; columns++) {
     const lines = Math.ceil(many / columns),
@@ -60,6 +65,7 @@ export function gridFor(many, wide, high, least) {
   return best ?? { columns: 1, height: least };
 }
 
+/** @type {(many: number, wide: number, high: number) => { columns: number, lines: number, width: number, height: number }} */
 function stripFor(many, wide, high) {
   for (let columns = 1; ; columns++) {
     const lines = Math.ceil(many / columns),

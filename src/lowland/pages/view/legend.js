@@ -1,18 +1,24 @@
 // The legend: classes with counts to show and hide, or a color bar.
 
 import { MISSING, LOOKS } from "./colors.js";
-import { BETTER, brief, count, el, some } from "./elements.js";
+import { BETTER, brief, contextOf, count, el, some } from "./elements.js";
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
 import { outline, rimColor } from "./stamps.js";
 
 const MOST_LISTED = 300; // classes that are listed at once; the search finds the others
 const SEARCHED = 12; // classes from which there is a search
 
+/** @type {(view: View) => HTMLElement} */
 export function createLegend(view) {
   const node = el("section", { class: "lowland-view-part lv-legend", "aria-label": "Legend" });
   const draw = () => {
     const { coloring } = view,
-      parts = coloring.type === "classes" ? classParts(view) : coloring.type === "scale" ? scaleParts(view) : [];
+      parts =
+        coloring.type === "classes"
+          ? classParts(view, coloring)
+          : coloring.type === "scale"
+            ? scaleParts(view, coloring)
+            : [];
     node.replaceChildren(...parts, ...neighborParts(view));
     node.hidden = !node.childNodes.length;
   };
@@ -24,8 +30,9 @@ export function createLegend(view) {
   return node;
 }
 
-function scaleParts(view) {
-  const { coloring, palette, theme } = view,
+/** @type {(view: View, coloring: ScaleColoring) => HTMLElement[]} */
+function scaleParts(view, coloring) {
+  const { palette, theme } = view,
     bar = el("canvas", {
       width: 255,
       height: 1,
@@ -33,7 +40,7 @@ function scaleParts(view) {
       role: "img",
       "aria-label": "Color scale from low to high",
     }),
-    context = bar.getContext("2d"),
+    context = contextOf(bar),
     rank = el("input", { type: "checkbox", onchange: () => view.colorBy({ ...coloring.spec, byRank: rank.checked }) });
   rank.checked = Boolean(coloring.spec.byRank);
   for (let i = 0; i < 255; i++) {
@@ -52,7 +59,7 @@ function scaleParts(view) {
         "div",
         { class: "lv-ends" },
         el("span", null, coloring.ends[0]),
-        coloring.spec.byRank && el("span", null, `median ${coloring.format(coloring.middle)}`),
+        coloring.spec.byRank && el("span", null, `median ${coloring.format(coloring.middle ?? NaN)}`),
         el("span", null, coloring.ends[1]),
       ),
     ),
@@ -67,16 +74,16 @@ function scaleParts(view) {
   ].filter(Boolean);
 }
 
-function classParts(view) {
-  const { coloring } = view,
-    { levels, counts } = coloring,
+/** @type {(view: View, coloring: ClassColoring) => HTMLElement[]} */
+function classParts(view, coloring) {
+  const { levels, counts } = coloring,
     list = el("div", { class: "lv-classes", role: "group", "aria-label": coloring.name }),
     codes = [...levels.keys()];
   if (counts[levels.length]) codes.push(levels.length);
   const fill = (text) => {
     const wanted = text.trim().toLowerCase(),
       found = codes.filter((code) => !wanted || nameOf(coloring, code).toLowerCase().includes(wanted));
-    list.replaceChildren(...found.slice(0, MOST_LISTED).map((code) => classButton(view, code)));
+    list.replaceChildren(...found.slice(0, MOST_LISTED).map((code) => classButton(view, coloring, code)));
     markCounts(view, list);
     if (found.length > MOST_LISTED)
       list.append(
@@ -95,7 +102,7 @@ function classParts(view) {
       type: "search",
       placeholder: `Search ${count(codes.length)} classes`,
       "aria-label": "Search classes",
-      oninput: (event) => fill(event.target.value),
+      oninput: () => search && fill(search.value),
     });
   const all = el(
     "button",
@@ -116,11 +123,12 @@ function classParts(view) {
   ].filter(Boolean);
 }
 
+/** @type {(coloring: ClassColoring, code: number) => string} */
 const nameOf = (coloring, code) => coloring.levels[code] ?? "no label";
 
-function classButton(view, code) {
-  const { coloring } = view,
-    name = nameOf(coloring, code);
+/** @type {(view: View, coloring: ClassColoring, code: number) => HTMLButtonElement} */
+function classButton(view, coloring, code) {
+  const name = nameOf(coloring, code);
   return el(
     "button",
     {
@@ -128,7 +136,7 @@ function classButton(view, code) {
       class: "lv-class",
       "data-code": String(code),
       "aria-pressed": String(!view.hiddenClasses.has(code)),
-      onclick: (event) => press(view, code, event),
+      onclick: (event) => press(view, coloring, code, event),
     },
     sampleOf(view, code < coloring.levels.length ? code % LOOKS : MISSING),
     el("span", { class: "lv-name" }, brief(name, 40)),
@@ -137,6 +145,7 @@ function classButton(view, code) {
 }
 
 // How many rows of each class the filter shows.
+/** @type {(view: View, node: HTMLElement) => void} */
 function markCounts({ coloring, filterMask }, node) {
   if (coloring.type !== "classes") return;
   const { levels } = coloring,
@@ -147,13 +156,14 @@ function markCounts({ coloring, filterMask }, node) {
   for (const button of node.querySelectorAll(".lv-class")) {
     const code = Number(button.dataset.code),
       many = counts[code] ?? 0;
-    button.querySelector(".lv-count").textContent = count(many);
+    button.querySelector(".lv-count")?.replaceChildren(count(many));
     button.title = `${nameOf(coloring, code)}: ${some(many, "row")}. Click to show only this class, Shift-click to hide or show it, Alt-click to select its rows.`;
   }
 }
 
-function press(view, code, event) {
-  const { coloring, hiddenClasses } = view,
+/** @type {(view: View, coloring: ClassColoring, code: number, event: MouseEvent) => void} */
+function press(view, coloring, code, event) {
+  const { hiddenClasses } = view,
     all = coloring.levels.length + (coloring.counts[coloring.levels.length] ? 1 : 0);
   if (event.altKey) {
     const mask = Uint8Array.from(coloring.codes, (each) => (Math.min(each, coloring.levels.length) === code ? 1 : 0));
@@ -174,6 +184,7 @@ function press(view, code, event) {
   view.hideClasses(hidden);
 }
 
+/** @type {(view: View, node: HTMLElement) => void} */
 function markPressed(view, node) {
   for (const button of node.querySelectorAll(".lv-class"))
     button.setAttribute("aria-pressed", String(!view.hiddenClasses.has(Number(button.dataset.code))));
@@ -181,14 +192,16 @@ function markPressed(view, node) {
   if (all) all.hidden = !view.hiddenClasses.size;
 }
 
+/** @type {(view: View, shade: number) => HTMLCanvasElement} */
 function sampleOf(view, shade) {
   const { palette, theme } = view;
   return drawnSample(palette.shape(shade), palette.colors[shade], theme);
 }
 
+/** @type {(shape: Shape, color: string, theme: Theme) => HTMLCanvasElement} */
 function drawnSample(shape, color, theme) {
   const canvas = el("canvas", { width: 26, height: 26, class: "lv-sample", "aria-hidden": "true" }),
-    context = canvas.getContext("2d");
+    context = contextOf(canvas);
   outline(context, shape, 13, 13, 8);
   context.fillStyle = color;
   context.fill();
@@ -198,6 +211,7 @@ function drawnSample(shape, color, theme) {
   return canvas;
 }
 
+/** @type {(view: View) => HTMLElement[]} */
 function neighborParts(view) {
   if (!view.shown?.neighbors) return [];
   return [

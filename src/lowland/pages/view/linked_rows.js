@@ -6,19 +6,49 @@ import { HIDDEN } from "./rows.js";
 import { searchRows } from "./search.js";
 
 export class LinkedRows {
+  // What the view, which extends this class, makes.
+  /** @type {Table} */
+  table;
+  /** @type {RowStates} */
+  rows;
+  /** @type {Stage} */
+  stage;
+  /** @type {Panel[]} */
+  panels;
+  /** @type {Set<HTMLElement>} */
+  parts;
+  /** @type {Theme} */
+  theme;
+  /** @type {HTMLElement} */
+  live;
+  /** @type {Coloring} */
+  coloring;
+  /** @type {Set<number>} */
+  hiddenClasses;
+
   constructor() {
-    Object.assign(this, { listeners: new Map(), hovered: -1, shown: null, filterMask: null, neighborCache: new Map() });
+    /** @type {Map<string, Set<(detail: any) => void>>} */
+    this.listeners = new Map();
+    this.hovered = -1;
+    /** @type {ShownRow | null} */
+    this.shown = null;
+    /** @type {Mask | null} */
+    this.filterMask = null;
+    /** @type {Map<MapData, NeighborSets | null>} */
+    this.neighborCache = new Map();
   }
 
   // --- events: "select" "hover" "click" "colors" "maps" "axes" "settings" "layout" "theme" "filter" "classes" "neighbors" "problem"
 
+  /** @type {(event: string, listener: (detail: any) => void) => () => void} */
   on(event, listener) {
-    if (!this.listeners.has(event)) this.listeners.set(event, new Set());
-    this.listeners.get(event).add(listener);
-    return () => this.listeners.get(event).delete(listener);
+    const listeners = this.listeners.get(event) ?? new Set();
+    this.listeners.set(event, listeners.add(listener));
+    return () => listeners.delete(listener);
   }
 
   // Whether somebody listens.
+  /** @type {(event: string, detail?: unknown) => boolean} */
   emit(event, detail = null) {
     const listeners = this.listeners.get(event);
     for (const listener of listeners ?? []) listener(detail);
@@ -26,11 +56,13 @@ export class LinkedRows {
   }
 
   // Another element that follows the theme.
+  /** @type {(node: HTMLElement) => void} */
   addPart(node) {
     this.parts.add(node);
     node.dataset.theme = this.theme.name;
   }
 
+  /** @type {(text: string) => void} */
   say(text) {
     this.live.textContent = text;
   }
@@ -45,21 +77,25 @@ export class LinkedRows {
     return this.rows.selected;
   }
 
+  /** @type {(most?: number) => number[]} */
   selectedRows(most = Infinity) {
     const mask = this.selection,
-      rows = [];
+      rows = /** @type {number[]} */ ([]);
     for (let row = 0; row < mask.length && rows.length < most; row++) if (mask[row]) rows.push(row);
     return rows;
   }
 
+  /** @type {(row: number) => boolean} */
   isShown(row) {
     return !(this.rows.flags[this.rows.slotOf(row)] & HIDDEN);
   }
 
+  /** @type {(mask: Mask, how?: How) => void} */
   select(mask, how = "new") {
     this.applyHits(this.rows.bySlot(mask), how, this.rows.flags.slice(), false);
   }
 
+  /** @type {(rows: Iterable<number>, how?: How) => void} */
   selectRows(rows, how = "new") {
     const mask = new Uint8Array(this.table.n);
     for (const row of rows) mask[row] = 1;
@@ -70,6 +106,7 @@ export class LinkedRows {
     if (this.rows.selected) this.select(new Uint8Array(this.table.n), "new");
   }
 
+  /** @type {(hits: Uint8Array, how: How, before: Uint8Array, live: boolean) => void} */
   applyHits(hits, how, before, live) {
     this.rows.combine(hits, how, before);
     this.stage.ask(this.panels, live);
@@ -84,6 +121,7 @@ export class LinkedRows {
   }
 
   // Show only the rows of a mask, or all with null.
+  /** @type {(mask: Mask | null) => void} */
   filter(mask) {
     this.filterMask = mask;
     this.applyFilter();
@@ -95,7 +133,7 @@ export class LinkedRows {
       classes = coloring.type === "classes" && this.hiddenClasses.size;
     const changed = this.rows.show(
       this.filterMask,
-      classes ? coloring.codes : null,
+      classes ? (coloring.codes ?? null) : null,
       this.hiddenClasses,
       coloring.levels?.length ?? 0,
     );
@@ -107,6 +145,7 @@ export class LinkedRows {
     return this.rows.shown;
   }
 
+  /** @type {(row: number, panel?: Panel | null) => void} */
   hover(row, panel = null) {
     if (row === this.hovered) return;
     this.hovered = row;
@@ -115,6 +154,7 @@ export class LinkedRows {
   }
 
   // Show a row and its neighbors in all panels; null hides them.
+  /** @type {(what: ShownRow | null) => void} */
   show(what) {
     this.shown = what && what.row >= 0 ? what : null;
     this.neighborCache.clear();
@@ -123,18 +163,21 @@ export class LinkedRows {
     this.emit("neighbors");
   }
 
+  /** @type {(panel: Panel) => NeighborSets | null} */
   neighborSetsOf(panel) {
     if (!this.shown) return null;
     const { map } = panel;
     if (!this.neighborCache.has(map)) this.neighborCache.set(map, neighborSets(map, this.shown));
-    return this.neighborCache.get(map);
+    return this.neighborCache.get(map) ?? null;
   }
 
+  /** @type {(panel: Panel) => string} */
   neighborNote(panel) {
     return this.shown?.neighbors ? neighborsInWords(this.neighborSetsOf(panel)) : "";
   }
 
   // Rows whose number, id, label or loaded text contains a text: { rows, total }.
+  /** @type {(text: string, most?: number) => { rows: number[], total: number }} */
   search(text, most = 200) {
     return searchRows(this.table, text, most);
   }

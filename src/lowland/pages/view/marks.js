@@ -4,6 +4,7 @@ import { NEIGHBOR_LOOKS } from "./neighbors.js";
 import { HIDDEN } from "./rows.js";
 import { outline } from "./stamps.js";
 
+/** @type {(context: Context2D, view: View, scale: number) => void} */
 export function drawMarks(context, view, scale) {
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   for (const panel of view.panels) {
@@ -18,13 +19,7 @@ export function drawMarks(context, view, scale) {
     drawAxisNames(context, panel, wide, high, scale);
     if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
     if (view.hovered >= 0)
-      drawRing(
-        context,
-        view,
-        panel.pixelOf(view.hovered, wide, high),
-        Math.max(5, (panel.radius ?? 3) + 3) * scale,
-        scale,
-      );
+      drawRing(context, view, panel.pixelOf(view.hovered, wide, high), Math.max(5, panel.radius + 3) * scale, scale);
     if (panel.brushAt && view.settings.tool === "brush")
       drawRing(
         context,
@@ -33,7 +28,7 @@ export function drawMarks(context, view, scale) {
         view.settings.brush * scale,
         0.5 * scale,
       );
-    if (panel.trail) drawTrail(context, view, panel, scale);
+    drawTrail(context, view, panel, scale);
     context.restore();
   }
 }
@@ -43,12 +38,13 @@ const MOST_SEARCHED = 200000; // rows that are searched for points in sight
 const THUMBNAIL = 34; // pixels
 
 // The images of the rows, if the map is zoomed in so far that few are in sight.
+/** @type {(context: Context2D, view: View, panel: Panel, wide: number, high: number, scale: number) => void} */
 function drawThumbnails(context, view, panel, wide, high, scale) {
   const { table, rows } = view;
   if (!table.thumbnail || panel.zoomed.zoom < 1.5 || panel.solid || panel.motion || table.n > MOST_SEARCHED) return;
   const seen = [],
     { ax, bx, ay, by } = panel.place(wide, high),
-    { X, Y } = panel.frame;
+    { X, Y } = panel.plane;
   for (let slot = 0; slot < X.length && seen.length <= FEW_IMAGES; slot++) {
     const x = X[slot] * ax + bx,
       y = Y[slot] * ay + by;
@@ -65,24 +61,26 @@ function drawThumbnails(context, view, panel, wide, high, scale) {
   }
 }
 
-function thumbnailOf(view, row) {
-  view.thumbnails ??= new Map();
-  if (!view.thumbnails.has(row)) {
-    if (view.thumbnails.size > 10 * FEW_IMAGES) view.thumbnails.clear();
-    const image = new Image();
-    image.onload = () => view.stage.askMarks();
-    image.src = view.table.thumbnail(row);
-    view.thumbnails.set(row, image);
+/** @type {(view: View, row: number) => HTMLImageElement} */
+function thumbnailOf({ thumbnails, stage, table }, row) {
+  let image = thumbnails.get(row);
+  if (!image) {
+    if (thumbnails.size > 10 * FEW_IMAGES) thumbnails.clear();
+    image = new Image();
+    image.onload = () => stage.askMarks();
+    image.src = table.thumbnail?.(row) ?? "";
+    thumbnails.set(row, image);
   }
-  return view.thumbnails.get(row);
+  return image;
 }
 
+/** @type {(context: Context2D, view: View, at: number[] | null, r: number, scale: number) => void} */
 function drawRing(context, { theme }, at, r, scale) {
   if (!at) return;
-  for (const [color, line] of [
+  for (const [color, line] of /** @type {const} */ ([
     [theme.paper, 5],
     [theme.ink, 2],
-  ]) {
+  ])) {
     context.beginPath();
     context.arc(at[0], at[1], r, 0, 2 * Math.PI);
     context.strokeStyle = color;
@@ -92,6 +90,7 @@ function drawRing(context, { theme }, at, r, scale) {
 }
 
 // The row, and its neighbors by what the map made of them, in pixels; null if the row is not on the map.
+/** @type {(panel: Panel, row: number, sets: NeighborSets | null, wide: number, high: number) => { center: Point, radius: number, groups: { shape: Shape, color: string, dash: number[], places: Point[] }[] } | null} */
 export function neighborMarks(panel, row, sets, wide, high) {
   const center = panel.pixelOf(row, wide, high);
   if (!center) return null;
@@ -101,9 +100,10 @@ export function neighborMarks(panel, row, sets, wide, high) {
     dash: { missed: [5, 4], false: [1.5, 3], kept: [] }[name],
     places: (sets?.[name] ?? []).map((other) => panel.pixelOf(other, wide, high)).filter(Boolean),
   }));
-  return { center, groups, radius: Math.max(3.5, Math.min(6, (panel.radius ?? 3) + 1.5)) };
+  return { center, groups, radius: Math.max(3.5, Math.min(6, panel.radius + 1.5)) };
 }
 
+/** @type {(context: Context2D, panel: Panel, row: number, sets: NeighborSets | null, wide: number, high: number, scale: number) => void} */
 export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
   const { theme } = panel.view,
     marks = neighborMarks(panel, row, sets, wide, high);
@@ -142,13 +142,16 @@ export function drawNeighbors(context, panel, row, sets, wide, high, scale) {
   context.fill();
 }
 
+/** @type {(context: Context2D, view: View, panel: Panel, scale: number) => void} */
 function drawTrail(context, { theme, settings }, panel, scale) {
   const { trail, trailTool } = panel;
+  if (!trail) return;
+  const last = trail[trail.length - 1];
   context.beginPath();
   if (trailTool === "brush") {
     context.lineCap = context.lineJoin = "round";
     trail.forEach(([x, y], i) => (i ? context.lineTo(x * scale, y * scale) : context.moveTo(x * scale, y * scale)));
-    context.lineTo(trail.at(-1)[0] * scale + 0.01, trail.at(-1)[1] * scale);
+    context.lineTo(last[0] * scale + 0.01, last[1] * scale);
     context.strokeStyle = `${theme.ink}18`;
     context.lineWidth = 2 * settings.brush * scale;
     context.stroke();
@@ -167,10 +170,11 @@ function drawTrail(context, { theme, settings }, panel, scale) {
   context.setLineDash([]);
 }
 
+/** @type {(trail: Point[], tool: string) => Point[]} */
 function trailOutline(trail, tool) {
   if (tool === "lasso") return trail;
   const [x, y] = trail[0],
-    [u, v] = trail.at(-1);
+    [u, v] = trail[trail.length - 1];
   return [
     [x, y],
     [u, y],
@@ -179,6 +183,7 @@ function trailOutline(trail, tool) {
   ];
 }
 
+/** @type {(context: Context2D, panel: Panel, wide: number, high: number, scale: number) => void} */
 function drawAxisNames(context, panel, wide, high, scale) {
   const names = panel.axisNames();
   if (!names.length || wide < 180 * scale) return;

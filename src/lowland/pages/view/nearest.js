@@ -2,6 +2,7 @@
 
 import { HIDDEN } from "./rows.js";
 
+/** @type {(frame: Frame) => Grid} */
 export function gridOf(frame) {
   const { X, Y } = frame,
     many = X.length,
@@ -23,6 +24,7 @@ export function gridOf(frame) {
 }
 
 // The slot nearest to a pixel within reach, or -1.
+/** @type {(grid: Grid, frame: Plane, place: Place, flags: Uint8Array, px: number, py: number, reach: number) => number} */
 export function nearestSlot(grid, frame, place, flags, px, py, reach) {
   const { X, Y } = frame,
     { ax, bx, ay, by } = place,

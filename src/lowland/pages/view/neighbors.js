@@ -3,6 +3,7 @@
 import { some } from "./elements.js";
 
 // kept: near in the data and on the map. missed: near in the data only. false: near on the map only. How each is drawn:
+/** @type {["false" | "missed" | "kept", Shape, "wrong" | "missed" | "kept", string][]} */
 export const NEIGHBOR_LOOKS = [
   ["false", "cross", "wrong", "near on the map only"],
   ["missed", "diamond", "missed", "near in the data only"],
@@ -10,9 +11,11 @@ export const NEIGHBOR_LOOKS = [
 ]; // name, shape, color of the theme, meaning
 
 // The k rows nearest to a row on a map, by Euclidean distance over all components.
+/** @type {(map: MapData, row: number, k: number) => number[]} */
 export function nearOnMap(map, row, k) {
-  const { n, components, coordinates } = map,
-    best = []; // [distance, row], farthest first
+  const { n, components } = map,
+    coordinates = /** @type {Float32Array} */ (map.coordinates),
+    best = /** @type {[distance: number, row: number][]} */ ([]); // farthest first
   for (let other = 0; other < n; other++) {
     if (other === row) continue;
     let distance = 0;
@@ -27,6 +30,7 @@ export function nearOnMap(map, row, k) {
 }
 
 // What a map made of the neighbors of a row.
+/** @type {(map: MapData, shown: ShownRow) => NeighborSets | null} */
 export function neighborSets(map, { row, neighbors }) {
   if (!neighbors || !map.coordinates) return null;
   const said = neighbors.byMap?.[map.key];
@@ -42,6 +46,7 @@ export function neighborSets(map, { row, neighbors }) {
   };
 }
 
+/** @type {(sets: NeighborSets | null) => string} */
 export function neighborsInWords(sets) {
   if (!sets) return "";
   const many = (rows) => rows?.length ?? 0;

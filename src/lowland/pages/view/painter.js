@@ -1,6 +1,7 @@
 // Points of a panel: as shapes if few are in sight, as pixels of an image if many are, or as a density.
 
 import { MISSING, channels, mix, packed } from "./colors.js";
+import { contextOf } from "./elements.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { Stamps } from "./stamps.js";
 
@@ -8,9 +9,11 @@ export const FEW = 30000; // points in sight that are drawn as shapes
 const DEPTHS = 8; // steps of paleness with distance, in three dimensions
 
 // The radius of a point, by how many are in sight.
+/** @type {(inSight: number, size: number) => number} */
 export const radiusOf = (inSight, size) => size * Math.min(5, 4 * (200 / Math.max(inSight, 60)) ** 0.2);
 
 // About how many points are in sight, from a sample.
+/** @type {(frame: Plane, place: Place, flags: Uint8Array, wide: number, high: number) => number} */
 export function inSight({ X, Y }, { ax, bx, ay, by }, flags, wide, high) {
   const sampled = Math.min(X.length, 20000);
   let many = 0;
@@ -25,11 +28,13 @@ export function inSight({ X, Y }, { ax, bx, ay, by }, flags, wide, high) {
 export class Painter {
   constructor() {
     this.stamps = new Stamps();
+    /** @type {ImageData | null} */
     this.image = null;
   }
 
   // scene: { frame, place, flags, selected, shades, palette, theme, radius, many, density, shapes, sight, scale } in pixels
   // of the rectangle { left, top, wide, high } of a canvas.
+  /** @type {(context: Context2D, rect: Rect, scene: Scene) => void} */
   paint(context, rect, scene) {
     const { left, top, wide, high } = rect;
     context.clearRect(left, top, wide, high);
@@ -44,6 +49,7 @@ export class Painter {
     context.putImageData(image, left, top);
   }
 
+  /** @type {(context: Context2D, wide: number, high: number) => ImageData} */
   blank(context, wide, high) {
     if (this.image && this.image.width === wide && this.image.height === high)
       new Uint32Array(this.image.data.buffer).fill(0);
@@ -51,11 +57,12 @@ export class Painter {
     return this.image;
   }
 
+  /** @type {(into: Uint32Array, wide: number, high: number, scene: Scene) => void} */
   shapes(into, wide, high, scene) {
     const { frame, place, flags, selected, shades, palette, theme, radius: r, many } = scene,
       { X, Y, Z } = frame,
       { ax, bx, ay, by } = place,
-      found = [],
+      found = /** @type {number[]} */ ([]),
       rest = { shape: "disc", color: theme.dim, radius: 0.85 * r, outlined: false };
     for (let slot = 0; slot < many; slot++) {
       const x = X[slot] * ax + bx,
@@ -70,7 +77,7 @@ export class Painter {
       if (!looks.has(key))
         looks.set(key, {
           shape: palette.shape(shade),
-          color: Z ? pales.names[key] : palette.colors[shade],
+          color: pales ? pales.names[key] : palette.colors[shade],
           radius: r,
           outlined: r >= 2.6,
         });
@@ -88,6 +95,7 @@ export class Painter {
   }
 
   // Counts in cells of some pixels, smoothed: the color is the mean color of the points, the opacity their number.
+  /** @type {(context: Context2D, rect: Rect, scene: Scene) => void} */
   density(context, { left, top, wide, high }, scene) {
     const { frame, place, flags, selected, shades, palette, theme, many, scale, sight } = scene,
       { X, Y } = frame,
@@ -128,13 +136,14 @@ export class Painter {
       });
       image.data[4 * i + 3] = 255 * Math.min(1, all * (number[i] ? Math.min(1, 4 * number[i]) : 1));
     }
-    small.getContext("2d").putImageData(image, 0, 0);
+    contextOf(small).putImageData(image, 0, 0);
     context.imageSmoothingEnabled = true;
     context.imageSmoothingQuality = "high";
     context.drawImage(small, left, top, columns * cell, lines * cell);
   }
 }
 
+/** @type {(values: Float32Array, columns: number) => Float32Array} */
 function smoothed(values, columns) {
   const along = new Float32Array(values.length),
     out = new Float32Array(values.length);
@@ -149,15 +158,18 @@ function smoothed(values, columns) {
   return out;
 }
 
+/** @type {(values: Float32Array, fraction: number) => number} */
 function quantile(values, fraction) {
   const positive = values.filter((value) => value > 0).sort();
   return positive[Math.floor(fraction * (positive.length - 1))] ?? 1;
 }
 
 // The part of each line of a round point of a given side that is left empty.
+/** @type {(side: number) => number[]} */
 const rimsOf = (side) =>
   Array.from({ length: side }, (_, y) => Math.round(side / 2 - Math.sqrt((side / 2) ** 2 - (y + 0.5 - side / 2) ** 2)));
 
+/** @type {(image: Uint32Array, wide: number, high: number, scene: Scene) => void} */
 function pixels(image, wide, high, { frame, place, flags, selected, shades, palette, theme, radius, many }) {
   const { X, Y } = frame,
     { ax, bx, ay, by } = place,
@@ -191,9 +203,11 @@ function pixels(image, wide, high, { frame, place, flags, selected, shades, pale
 }
 
 // The same in three dimensions: from the back to the front, paler at the back.
+/** @type {(image: Uint32Array, wide: number, high: number, scene: Scene) => void} */
 function pixelsInDepth(image, wide, high, scene) {
   const { frame, place, flags, selected, shades, palette, theme, radius, many } = scene,
-    { X, Y, Z } = frame,
+    { X, Y } = frame,
+    Z = /** @type {Float32Array} */ (frame.Z),
     { ax, bx, ay, by } = place,
     side = Math.max(1, Math.round(2 * radius)),
     rims = rimsOf(side),
@@ -216,8 +230,10 @@ function pixelsInDepth(image, wide, high, scene) {
   }
 }
 
+/** @type {(z: number) => number} */
 const depthOf = (z) => Math.max(0, Math.min(DEPTHS - 1, ((z + 0.5) * DEPTHS) | 0));
 
+/** @type {(palette: Palette, theme: Theme) => { names: string[], packed: Uint32Array }} */
 function palesOf(palette, theme) {
   if (!palette.pales) {
     const names = Array.from({ length: DEPTHS * 256 }, (_, i) =>
@@ -229,6 +245,7 @@ function palesOf(palette, theme) {
 }
 
 // Counting sort of the first points by depth.
+/** @type {(Z: Float32Array, many: number) => Uint32Array} */
 function backToFront(Z, many) {
   const bins = 256,
     starts = new Uint32Array(bins + 1),

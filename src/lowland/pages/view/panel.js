@@ -12,6 +12,16 @@ import { outline, rimColor } from "./stamps.js";
 const MOST_STARS = 3000; // placed rows that are drawn as stars; more become small squares
 
 export class Panel extends PanelBox {
+  frameKey = "";
+  /** @type {Float32Array | null} */
+  framed = null;
+  /** @type {FlatFrame | SolidFrame | null} */
+  made = null;
+  /** @type {Grid | null} */
+  grid = null;
+  /** @type {string | null} */
+  gridTurned = null; // the angles of the points in the grid
+
   get axes() {
     const { x, y, z } = this.view.settings.axes,
       last = this.map.components - 1;
@@ -31,12 +41,19 @@ export class Panel extends PanelBox {
         : flatFrame(map, view.rows.order, this.axes, view.settings.equal);
       this.grid = null;
     }
-    if (this.solid) turn(this.made, this.solid, this.sampled ?? this.made.X.length);
-    return this.made;
+    const { made } = this;
+    if (this.solid && made && "turned" in made) turn(made, this.solid, this.sampled ?? made.X.length);
+    return made;
   }
 
+  // The same where a map is known to have coordinates.
+  get plane() {
+    return /** @type {FlatFrame} */ (this.frame);
+  }
+
+  /** @type {Frame} */
   get drawnFrame() {
-    return this.motion ? this.motion.frame : this.frame;
+    return this.motion ? this.motion.frame : this.plane;
   }
 
   atHome() {
@@ -49,7 +66,7 @@ export class Panel extends PanelBox {
   }
 
   showAll() {
-    this.view.zoomTo(this, { ...wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal), whole: true });
+    this.view.zoomTo(this, { ...wholeZoom(this.plane, this.wide, this.high, this.view.settings.equal), whole: true });
   }
 
   // Back to the first zoom; from there to all rows, if some are outside.
@@ -58,6 +75,7 @@ export class Panel extends PanelBox {
     else this.goHome();
   }
 
+  /** @type {(angles: Angles | null) => void} */
   setSolid(angles) {
     const before = this.frame && this.snapshot();
     this.solid = this.map.components >= 3 ? angles : null;
@@ -67,11 +85,13 @@ export class Panel extends PanelBox {
   }
 
   // Positions now, from which points move elsewhere.
+  /** @type {() => Snapshot} */
   snapshot() {
-    const { X, Y, wide, high } = this.motion ? this.motion.now() : this.frame;
+    const { X, Y, wide, high } = this.motion ? this.motion.now() : this.plane;
     return { X: X.slice(), Y: Y.slice(), wide, high };
   }
 
+  /** @type {(wide?: number, high?: number) => Place} */
   place(wide = this.wide, high = this.high) {
     if (this.zoomed.whole && this.frame)
       Object.assign(this.zoomed, wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal));
@@ -79,16 +99,18 @@ export class Panel extends PanelBox {
   }
 
   // Where the far rows are drawn: at the edge, with an arrow that points to them.
+  /** @type {(slot: number, place: Place, wide: number, high: number) => { at: Point, angle: number, moved: boolean }} */
   edged(slot, place, wide, high) {
-    const { X, Y } = this.frame,
+    const { X, Y } = this.plane,
       edge = 0.025 * Math.min(wide, high),
       within = (at, room) => Math.max(edge, Math.min(room - edge, at)),
       x = X[slot] * place.ax + place.bx,
       y = Y[slot] * place.ay + place.by,
-      at = [within(x, wide), within(y, high)];
+      at = /** @type {Point} */ ([within(x, wide), within(y, high)]);
     return { at, angle: Math.atan2(Math.sign(y - at[1]), Math.sign(x - at[0])), moved: at[0] !== x || at[1] !== y };
   }
 
+  /** @type {(place: Place, wide: number, high: number) => { slot: number, at: Point, angle: number, moved: boolean }[]} */
   edgeSlots(place, wide, high) {
     if (this.motion || !this.atHome() || !this.frame) return [];
     return this.frame.far
@@ -96,6 +118,7 @@ export class Panel extends PanelBox {
       .filter((each) => each.moved);
   }
 
+  /** @type {(row: number, wide?: number, high?: number) => Point | null} */
   pixelOf(row, wide = this.wide, high = this.high) {
     if (!this.frame || row >= this.map.n) return null;
     const slot = this.view.rows.slotOf(row),
@@ -107,6 +130,7 @@ export class Panel extends PanelBox {
   }
 
   // The row nearest to a place in the plot, or -1.
+  /** @type {(x: number, y: number, reach?: number) => number} */
   rowAt(x, y, reach = 9) {
     if (!this.frame || this.motion) return -1;
     const { rows } = this.view,
@@ -119,7 +143,8 @@ export class Panel extends PanelBox {
     if (this.gridTurned !== turned) this.grid = null;
     this.gridTurned = turned;
     this.index();
-    const slot = nearestSlot(this.grid, this.frame, place, rows.flags, x, y, reach);
+    const grid = /** @type {Grid} */ (this.grid), // just made
+      slot = nearestSlot(grid, this.frame, place, rows.flags, x, y, reach);
     return slot < 0 ? -1 : rows.order[slot];
   }
 
@@ -131,10 +156,12 @@ export class Panel extends PanelBox {
   }
 
   // The number of a placed row at a place in the plot, or -1.
+  /** @type {(x: number, y: number, reach?: number) => number} */
   placedAt(x, y, reach = 9) {
     return this.placedPixels(this.wide, this.high).findIndex((at) => at && Math.hypot(at[0] - x, at[1] - y) <= reach);
   }
 
+  /** @type {(wide: number, high: number) => (Point | null)[]} */
   placedPixels(wide, high) {
     const { placed, components } = this.map;
     if (!placed || !this.frame || this.motion) return [];
@@ -142,12 +169,13 @@ export class Panel extends PanelBox {
       place = this.place(wide, high),
       [x, y] = this.frame.ofPlaced(placed.coordinates, many);
     return Array.from({ length: many }, (_, i) => {
-      const at = [x(i) * place.ax + place.bx, y(i) * place.ay + place.by];
+      const at = /** @type {Point} */ ([x(i) * place.ax + place.bx, y(i) * place.ay + place.by]);
       return Number.isFinite(at[0] + at[1]) ? at : null;
     });
   }
 
   // What is drawn, in pixels of the canvas; at most `most` points.
+  /** @type {(wide: number, high: number, scale: number, most: number) => Scene} */
   scene(wide, high, scale, most) {
     const { view } = this;
     this.sampled = this.solid && most < this.map.n ? most : null;
@@ -182,6 +210,7 @@ export class Panel extends PanelBox {
   }
 
   // Draw into the rectangle of a canvas; returns how many points were written.
+  /** @type {(context: Context2D, painter: Painter, rect: Rect, scale: number, most?: number) => number} */
   draw(context, painter, rect, scale, most = Infinity) {
     if (!this.frame) {
       context.clearRect(rect.left, rect.top, rect.wide, rect.high);
@@ -192,14 +221,12 @@ export class Panel extends PanelBox {
     const edges = this.edgeSlots(scene.place, rect.wide, rect.high);
     this.drawArrows(context, rect, scene, edges, scale);
     this.drawPlaced(context, rect, scale);
-    if (edges.length !== this.outside) {
-      this.outside = edges.length;
-      this.tellNote();
-    }
+    this.tellOutside(edges.length);
     this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
     return scene.written;
   }
 
+  /** @type {(context: Context2D, rect: Rect, scene: Scene, edges: { slot: number, at: Point, angle: number }[], scale: number) => void} */
   drawArrows(context, rect, { flags, selected, shades, palette, theme }, edges, scale) {
     const r = 6 * scale;
     for (const { slot, at, angle } of edges) {
@@ -223,10 +250,11 @@ export class Panel extends PanelBox {
   }
 
   // Rows that were placed later are stars with a dark rim.
+  /** @type {(context: Context2D, rect: Rect, scale: number) => void} */
   drawPlaced(context, rect, scale) {
     const { theme } = this.view,
       places = this.placedPixels(rect.wide, rect.high),
-      r = Math.max(3, Math.min(6, (this.radius ?? 3) + 2.5)) * scale;
+      r = Math.max(3, Math.min(6, this.radius + 2.5)) * scale;
     context.save();
     context.beginPath();
     context.rect(rect.left, rect.top, rect.wide, rect.high);
@@ -247,6 +275,7 @@ export class Panel extends PanelBox {
     context.restore();
   }
 
+  /** @type {() => string[]} */
   axisNames() {
     if (!this.map.coordinates || this.map.components < 3) return [];
     return this.axes.map((axis) => `component ${number(axis + 1)}`);

@@ -4,6 +4,7 @@ import { choose, el, field, parted, score, some, unseen } from "./elements.js";
 import { icon } from "./icons.js";
 
 export const HOME = { zoom: 1, x: 0, y: 0 }; // the zoom at first
+/** @type {Record<string, string>} */
 export const STATUS = {
   queued: "Waiting to be computed",
   running: "Being computed",
@@ -13,25 +14,41 @@ export const STATUS = {
 };
 
 export class PanelBox {
+  /** @type {Zoomed} */
+  zoomed = { ...HOME };
+  /** @type {Angles | null} */
+  solid = null;
+  /** @type {Motion | null} */
+  motion = null;
+  /** @type {Rect | null} */
+  rect = null;
+  wide = 0; // of the plot
+  high = 0;
+  outside = 0; // rows beyond the axes
+  radius = 3; // of a point
+  /** @type {number | null} */
+  sampled = null; // how many points are drawn while something moves
+  /** @type {Gestures | null} */
+  gestures = null;
+  /** @type {Point | null} */
+  brushAt = null;
+  /** @type {Point[] | null} */
+  trail = null; // of a box, a lasso or a brush
+  trailTool = "";
+
+  /** @param {View} view @param {MapData} map */
   constructor(view, map) {
-    Object.assign(this, {
-      view,
-      key: map.key,
-      map,
-      zoomed: { ...HOME },
-      solid: null,
-      motion: null,
-      rect: null,
-      outside: 0,
-    });
+    this.view = view;
+    this.key = map.key;
+    this.map = map;
     this.plot = el("div", { class: "lv-plot", tabindex: "0", role: "application", "aria-roledescription": "map" });
     this.status = el("div", { class: "lv-status", hidden: true });
     this.note = el("p", { class: "lv-note", hidden: true });
     this.title = el("h3", null);
     this.facts = el("p", { class: "lv-facts" });
-    this.reset = this.button("home", "Reset the zoom", () => this.goHome());
+    this.reset = this.button("home", "Reset the zoom", () => this.panel.goHome());
     this.deep = this.button("solid", "Three dimensions", () =>
-      this.setSolid(this.solid ? null : { yaw: 0.6, pitch: 0.4 }),
+      this.panel.setSolid(this.solid ? null : { yaw: 0.6, pitch: 0.4 }),
     );
     this.larger = this.button("large", "Open large", () => this.enlarge());
     this.menu = this.menuOf();
@@ -46,6 +63,12 @@ export class PanelBox {
     this.tell();
   }
 
+  // The class that extends this one.
+  get panel() {
+    return /** @type {Panel} */ (/** @type {unknown} */ (this));
+  }
+
+  /** @type {(name: string, text: string, onclick: () => void) => HTMLButtonElement} */
   button(name, text, onclick) {
     return el("button", { type: "button", class: "lv-icon-button", title: text, onclick }, icon(name), unseen(text));
   }
@@ -71,7 +94,7 @@ export class PanelBox {
       const items = [
         { text: "Save as PNG", run: () => this.view.savePicture(this.key, "png") },
         { text: "Save as SVG", run: () => this.view.savePicture(this.key, "svg") },
-        this.outside > 0 && { text: "Show all rows", run: () => this.showAll() },
+        this.outside > 0 && { text: "Show all rows", run: () => this.panel.showAll() },
         ...this.view.actions(this.map),
       ].filter(Boolean);
       const others = this.view.maps.filter((map) => map.coordinates && map !== this.map),
@@ -81,7 +104,7 @@ export class PanelBox {
         ];
       const morph = choose(options, "", (value) => {
         node.open = false;
-        if (value !== "") this.view.morph(this.key, others[value].key);
+        if (value !== "") this.view.morph(this.key, others[Number(value)].key);
       });
       list.replaceChildren(
         ...(others.length && this.map.coordinates ? [field("Move the points to", morph)] : []),
@@ -101,18 +124,19 @@ export class PanelBox {
       );
     });
     node.addEventListener("focusout", (event) => {
-      if (!node.contains(event.relatedTarget)) node.open = false;
+      if (!node.contains(/** @type {Node | null} */ (event.relatedTarget))) node.open = false;
     });
     node.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !node.open) return;
       event.stopPropagation(); // this closes the menu, and nothing else
       node.open = false;
-      node.firstChild.focus();
+      node.querySelector("summary")?.focus();
     });
     return node;
   }
 
   // Whether the panel is alone, and whether there are others.
+  /** @type {(alone: boolean, others: boolean) => void} */
   tellSize(alone, others) {
     const text = alone ? "Show all maps" : "Open large";
     this.larger.replaceChildren(icon(alone ? "small" : "large"), unseen(text));
@@ -142,20 +166,26 @@ export class PanelBox {
       ...[
         map.subtitle && el("span", { class: "lv-fact" }, map.subtitle),
         ...scores.map(([name, said]) =>
-          el("span", { class: "lv-fact" }, `${name} `, el("b", null, score(said?.value ?? said, 3))),
+          el(
+            "span",
+            { class: "lv-fact" },
+            `${name} `,
+            el("b", null, score(typeof said === "number" ? said : said?.value, 3)),
+          ),
         ),
       ].filter(Boolean),
     );
     this.facts.hidden = !this.facts.childNodes.length;
     this.deep.hidden = waiting || map.components < 3;
     this.deep.setAttribute("aria-pressed", String(Boolean(this.solid)));
-    this.reset.hidden = this.atHome();
+    this.reset.hidden = this.panel.atHome();
     this.tellStatus(waiting);
     this.tellNote();
     view.stage?.askMarks();
   }
 
   // What can be done about what the badge says.
+  /** @type {(action: Action) => HTMLButtonElement} */
   badgeButton({ text, run }) {
     const press = (event) => {
       event.stopPropagation(); // the heading has a click of its own
@@ -164,6 +194,7 @@ export class PanelBox {
     return el("button", { type: "button", class: "lv-badge", onclick: press }, text);
   }
 
+  /** @type {(waiting: boolean) => void} */
   tellStatus(waiting) {
     const { status, progress, error } = this.map,
       busy = status === "queued" || status === "running",
@@ -186,10 +217,18 @@ export class PanelBox {
     );
   }
 
+  // How many rows are beyond the axes.
+  /** @type {(many: number) => void} */
+  tellOutside(many) {
+    if (many === this.outside) return;
+    this.outside = many;
+    this.tellNote();
+  }
+
   tellNote() {
     const { map } = this,
       parts = [];
-    const said = this.view.neighborNote(this);
+    const said = this.view.neighborNote(this.panel);
     if (said) parts.push(said);
     if (map.coordinates) {
       const gone = map.n - map.onMap;

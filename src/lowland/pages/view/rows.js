@@ -4,14 +4,19 @@ export const HIDDEN = 1;
 export const SELECTED = 2;
 
 export class RowStates {
+  /** @param {Uint32Array} order */
   constructor(order) {
     this.order = order;
     this.flags = new Uint8Array(order.length);
     this.selected = 0;
     this.shown = order.length;
+    /** @type {Uint8Array | null} */
     this.mask = null;
+    /** @type {Uint32Array | null} */
+    this.slots = null; // of the rows, made when they are first asked for
   }
 
+  /** @type {(row: number) => number} */
   slotOf(row) {
     if (!this.slots) {
       this.slots = new Uint32Array(this.order.length);
@@ -21,6 +26,7 @@ export class RowStates {
   }
 
   // The selected rows as 0 and 1, by row.
+  /** @type {() => Uint8Array} */
   selection() {
     if (!this.mask) {
       this.mask = new Uint8Array(this.order.length);
@@ -31,12 +37,14 @@ export class RowStates {
     return this.mask;
   }
 
+  /** @type {(mask: Mask) => Uint8Array} */
   bySlot(mask) {
     return Uint8Array.from(this.order, (row) => mask[row]);
   }
 
   // Select the slots that were hit: how is "new", "add" or "take" (remove), from the flags before. Hidden rows are never
   // selected.
+  /** @type {(hits: Uint8Array, how: How, before?: Uint8Array) => void} */
   combine(hits, how, before = this.flags) {
     const { flags } = this,
       add = how === "add",
@@ -55,6 +63,7 @@ export class RowStates {
   }
 
   // Show the rows of a mask, less those of hidden classes; returns whether the selection changed.
+  /** @type {(mask: Mask | null, codes: NumberArray | null, hiddenClasses: Set<number>, classes: number) => boolean} */
   show(mask, codes, hiddenClasses, classes) {
     const { flags, order } = this,
       before = this.selected;
@@ -78,6 +87,7 @@ export class RowStates {
 }
 
 // The slots of a frame inside of a box, a lasso or under a brush. place: pixels; corners: [[x, y], …] in pixels.
+/** @type {(frame: Plane, place: Place, corners: Point[], hits: Uint8Array) => void} */
 export function insideBox({ X, Y }, { ax, bx, ay, by }, [[x, y], [u, v]], hits) {
   const left = (Math.min(x, u) - bx) / ax,
     right = (Math.max(x, u) - bx) / ax,
@@ -87,11 +97,12 @@ export function insideBox({ X, Y }, { ax, bx, ay, by }, [[x, y], [u, v]], hits) 
 }
 
 // Even-odd rule, exact; the edges are sorted into bands of one pixel, so that a point is compared with few of them.
+/** @type {(frame: Plane, place: Place, corners: Point[], hits: Uint8Array) => void} */
 export function insideLasso({ X, Y }, { ax, bx, ay, by }, corners, hits) {
   const xs = corners.map((c) => c[0]),
     ys = corners.map((c) => c[1]),
     [left, right, top, bottom] = [smallest(xs), largest(xs), smallest(ys), largest(ys)],
-    bands = Array.from({ length: Math.floor(bottom - top) + 1 }, () => []);
+    bands = Array.from({ length: Math.floor(bottom - top) + 1 }, () => /** @type {number[]} */ ([]));
   corners.forEach(([x, y], i) => {
     const [u, v] = corners[(i + 1) % corners.length];
     if (y === v) return;
@@ -116,6 +127,7 @@ export function insideLasso({ X, Y }, { ax, bx, ay, by }, corners, hits) {
 }
 
 // Adds the slots within a radius of the way from one place to another.
+/** @type {(frame: Plane, place: Place, from: Point, to: Point, radius: number, hits: Uint8Array) => void} */
 export function underBrush({ X, Y }, { ax, bx, ay, by }, [x, y], [u, v], radius, hits) {
   const dx = u - x,
     dy = v - y,
@@ -136,5 +148,7 @@ export function underBrush({ X, Y }, { ax, bx, ay, by }, [x, y], [u, v], radius,
   }
 }
 
+/** @type {(values: number[]) => number} */
 const smallest = (values) => values.reduce((a, b) => Math.min(a, b));
+/** @type {(values: number[]) => number} */
 const largest = (values) => values.reduce((a, b) => Math.max(a, b));

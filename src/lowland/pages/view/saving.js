@@ -1,12 +1,14 @@
 // The state of a view as plain JSON, and back.
 
 // Bits of a mask, least significant first, as base64: as the server sends and takes masks.
+/** @type {(mask: Mask) => string} */
 export function maskText(mask) {
   const bits = new Uint8Array(Math.ceil(mask.length / 8));
   for (let i = 0; i < mask.length; i++) if (mask[i]) bits[i >> 3] |= 1 << (i & 7);
   return base64Of(bits);
 }
 
+/** @type {(text: string, n: number) => Uint8Array} */
 export function maskOf(text, n) {
   const bits = bytesOf(text),
     mask = new Uint8Array(n);
@@ -14,12 +16,14 @@ export function maskOf(text, n) {
   return mask;
 }
 
+/** @type {(data: Uint8Array) => string} */
 export function base64Of(data) {
   let text = "";
   for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
   return btoa(text);
 }
 
+/** @type {(text: string) => Uint8Array<ArrayBuffer>} */
 export function bytesOf(text) {
   const binary = atob(text),
     data = new Uint8Array(binary.length);
@@ -30,6 +34,7 @@ export function bytesOf(text) {
 const MOST_KEPT = 2e6; // bytes of values to color by that are kept
 const ARRAYS = { Float32Array, Float64Array, Uint8Array, Uint16Array, Uint32Array };
 
+/** @type {(spec: ColoringSpec) => object} */
 function specText({ values, ...spec }) {
   if (!values) return spec;
   if (values.byteLength > MOST_KEPT) return { kind: "none" };
@@ -38,8 +43,10 @@ function specText({ values, ...spec }) {
   return { ...spec, type, data: base64Of(new Uint8Array(data.buffer)) };
 }
 
+/** @type {(saved: any) => ColoringSpec} */
 const specOf = ({ data, type, ...spec }) => (data ? { ...spec, values: new ARRAYS[type](bytesOf(data).buffer) } : spec);
 
+/** @type {(view: View) => ViewState} */
 export function savedState(view) {
   return {
     version: 1,
@@ -61,6 +68,7 @@ export function savedState(view) {
 }
 
 // Restore what fits the table and the maps of the view; the rest is left as it is.
+/** @type {(view: View, state: Partial<ViewState> | null) => Promise<void>} */
 export async function restoreState(view, state) {
   if (!state || state.version !== 1) return;
   const { n } = view.table,

@@ -1,6 +1,6 @@
 // The two canvases that all panels share, and when they are drawn: points below, marks such as rings and lassos above.
 
-import { el } from "./elements.js";
+import { contextOf, el } from "./elements.js";
 import { drawMarks } from "./marks.js";
 import { Painter } from "./painter.js";
 
@@ -10,16 +10,23 @@ const BEYOND = 500; // pixels above and below what is in sight that are drawn in
 const MOST_PIXELS = 2.4e7;
 
 export class Stage {
+  /** @param {View} view @param {HTMLElement} host */
   constructor(view, host) {
-    Object.assign(this, {
-      view,
-      host,
-      waiting: new Set(),
-      sampled: new Set(),
-      budget: 300000,
-      printing: false,
-      frames: [],
-    });
+    this.view = view;
+    this.host = host;
+    /** @type {Set<Panel>} */
+    this.waiting = new Set();
+    /** @type {Set<Panel>} */
+    this.sampled = new Set();
+    this.budget = 300000;
+    this.printing = false;
+    /** @type {{ spent: number, written: number, moving: boolean, at: number }[]} */
+    this.frames = [];
+    this.asked = this.resting = this.preparing = 0; // what is to come: a frame, a rest, an idle moment
+    this.moving = this.marked = this.closed = false;
+    this.top = this.high = this.wide = this.hostHigh = 0;
+    this.scale = 1;
+    this.measured = "";
     this.painter = new Painter();
     this.points = el("canvas", { class: "lv-canvas", "aria-hidden": "true" });
     this.marks = el("canvas", { class: "lv-canvas", "aria-hidden": "true" });
@@ -43,6 +50,7 @@ export class Stage {
   }
 
   // Draw panels in the next frame. While something moves, at most a sample of their points.
+  /** @type {(panels: Panel[], moving?: boolean) => void} */
   ask(panels, moving = false) {
     for (const panel of panels) this.waiting.add(panel);
     if (moving) this.moving = true;
@@ -114,7 +122,7 @@ export class Stage {
       if (canvas.width !== wide || canvas.height !== high) {
         canvas.width = wide;
         canvas.height = high;
-      } else canvas.getContext("2d").clearRect(0, 0, wide, high);
+      } else contextOf(canvas).clearRect(0, 0, wide, high);
       canvas.style.width = `${this.wide}px`;
       canvas.style.height = `${this.high}px`;
       canvas.style.top = `${this.top}px`;
@@ -123,6 +131,7 @@ export class Stage {
   }
 
   // The rectangle of a panel in pixels of the canvas, or null if it is hidden or out of sight.
+  /** @type {(panel: Panel, box: DOMRect) => Rect | null} */
   rectOf(panel, box) {
     const at = panel.plot.getBoundingClientRect();
     panel.wide = at.width;
@@ -138,7 +147,7 @@ export class Stage {
     const { view } = this;
     if (this.measure()) view.panels.forEach((panel) => this.waiting.add(panel));
     const began = performance.now(),
-      context = this.points.getContext("2d"),
+      context = contextOf(this.points),
       moved = view.panels.filter((panel) => panel.motion?.step(began, this.budget));
     for (const panel of moved) this.waiting.add(panel);
     const moving = this.moving || moved.length > 0,
@@ -147,7 +156,7 @@ export class Stage {
     let written = 0;
     for (const panel of panels) {
       this.waiting.delete(panel);
-      written += panel.draw(context, this.painter, panel.rect, this.scale, most);
+      if (panel.rect) written += panel.draw(context, this.painter, panel.rect, this.scale, most);
       if (moving) this.sampled.add(panel);
       else this.sampled.delete(panel);
       if (!moving && performance.now() - began > 14) break; // the others follow in the next frames
@@ -166,7 +175,7 @@ export class Stage {
     }
     if (!this.marked || panels.length) {
       this.marked = true;
-      drawMarks(this.marks.getContext("2d"), view, this.scale);
+      drawMarks(contextOf(this.marks), view, this.scale);
     }
     this.moving = false;
     const rest = view.panels.some((panel) => panel.motion);
@@ -200,24 +209,33 @@ export class Stage {
   }
 
   // Let the points of a panel move to where they belong from where they were.
+  /** @type {(panel: Panel, before: Snapshot, milliseconds?: number) => void} */
   move(panel, before, milliseconds = 700) {
-    const still =
-      matchMedia("(prefers-reduced-motion: reduce)").matches ||
-      !panel.rect ||
-      !panel.frame ||
-      before.X.length !== panel.frame.X.length;
-    panel.motion = still ? null : new Motion(panel, before, milliseconds);
-    this.ask([panel], !still);
+    const { frame } = panel,
+      moves =
+        !matchMedia("(prefers-reduced-motion: reduce)").matches &&
+        panel.rect &&
+        frame &&
+        before.X.length === frame.X.length;
+    panel.motion = moves ? new Motion(panel, frame, before, milliseconds) : null;
+    this.ask([panel], panel.motion !== null);
   }
 }
 
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 
 // Points on their way from one frame to another.
-class Motion {
-  constructor(panel, from, milliseconds) {
-    const to = panel.frame;
-    Object.assign(this, { panel, from, to, milliseconds, began: null, t: 0 });
+export class Motion {
+  /** @param {Panel} panel @param {Frame} to @param {Snapshot} from @param {number} milliseconds */
+  constructor(panel, to, from, milliseconds) {
+    this.panel = panel;
+    this.to = to;
+    this.from = from;
+    this.milliseconds = milliseconds;
+    /** @type {number | null} */
+    this.began = null;
+    this.t = 0;
+    /** @type {Frame} */
     this.frame = {
       X: from.X.slice(),
       Y: from.Y.slice(),
@@ -230,6 +248,7 @@ class Motion {
   }
 
   // Move on; whether the panel has to be drawn.
+  /** @type {(now: number, most: number) => boolean} */
   step(now, most) {
     this.began ??= now;
     const time = Math.min(1, (now - this.began) / this.milliseconds);
@@ -243,6 +262,7 @@ class Motion {
     return true;
   }
 
+  /** @type {(many: number) => void} */
   mix(many) {
     const { from, to, frame, t } = this;
     for (let i = 0; i < many; i++) {

@@ -2,10 +2,13 @@
 // graphics card helps.
 
 import { channels, mix } from "./colors.js";
+import { contextOf } from "./elements.js";
 
+/** @type {(color: string, theme: Theme) => string} */
 export const rimColor = (color, theme) => mix(color, theme.name === "dark" ? theme.paper : theme.ink, 0.45);
 
 // Corners of shapes of about equal area.
+/** @type {Record<string, number[][]>} */
 export const CORNERS = {
   square: [
     [-0.88, -0.88],
@@ -50,6 +53,7 @@ export const CORNERS = {
   }),
 };
 
+/** @type {(context: Context2D, shape: Shape, x: number, y: number, r: number) => void} */
 export function outline(context, shape, x, y, r) {
   context.beginPath();
   if (!CORNERS[shape]) context.arc(x, y, r, 0, 2 * Math.PI);
@@ -69,6 +73,7 @@ export class Stamps {
   }
 
   // Put the picture of a point, { shape, color, radius, outlined }, into an image.
+  /** @type {(into: Uint32Array, wide: number, high: number, x: number, y: number, look: Look, theme: Theme) => void} */
   put(into, wide, high, x, y, look, theme) {
     look.stamps ??= this.stampsOf(look, theme);
     const fx = Math.floor(x),
@@ -89,6 +94,7 @@ export class Stamps {
   }
 
   // The pictures of a point at each position within a pixel.
+  /** @type {(look: Look, theme: Theme) => Stamped} */
   stampsOf({ shape, color, radius, outlined }, theme) {
     const r = Math.max(0.75, radius < 2 ? Math.round(radius * 4) / 4 : Math.round(radius * 2) / 2),
       key = `${shape} ${color} ${r} ${outlined} ${theme.name}`;
@@ -111,7 +117,7 @@ export class Stamps {
       if (this.masks.size > 300) this.masks.clear();
       const half = Math.ceil(1.5 * r + 1.5),
         side = 2 * half + 1,
-        context = new OffscreenCanvas(side, side).getContext("2d", { willReadFrequently: true });
+        context = contextOf(new OffscreenCanvas(side, side), { willReadFrequently: true });
       const coverage = (x, y, draw) => {
         context.clearRect(0, 0, side, side);
         outline(context, shape, x, y, r);
@@ -133,6 +139,7 @@ export class Stamps {
   }
 }
 
+/** @type {(inner: Uint8ClampedArray, rim: Uint8ClampedArray | null, color: number[], edge: number[]) => Uint32Array} */
 function tinted(inner, rim, color, edge) {
   return Uint32Array.from(inner, (fill, i) => {
     const over = rim ? rim[i] / 255 : 0,
@@ -145,6 +152,7 @@ function tinted(inner, rim, color, edge) {
 }
 
 // One pixel over another.
+/** @type {(a: number, b: number) => number} */
 function over(a, b) {
   const p = (a >>> 24) / 255,
     q = ((b >>> 24) / 255) * (1 - p),

@@ -12,6 +12,7 @@ const TOOLS = [
 ];
 const MOST_COLUMNS_LISTED = 400;
 
+/** @type {(view: View) => HTMLElement} */
 export function createToolbar(view) {
   const node = el("div", {
     class: "lowland-view-part lv-toolbar",
@@ -61,13 +62,14 @@ export function createToolbar(view) {
 }
 
 // What is seldom changed, behind one button. It closes with Escape, and with a click elsewhere.
+/** @type {(parts: Child[]) => HTMLElement} */
 function viewMenu(parts) {
   const node = el("details", { class: "lv-view-menu" }, el("summary", null, "View"), el("div", null, parts));
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !node.open) return;
     event.stopPropagation();
     node.open = false;
-    node.firstChild.focus();
+    node.querySelector("summary")?.focus();
   });
   node.addEventListener("toggle", () => {
     const close = (event) => {
@@ -81,8 +83,9 @@ function viewMenu(parts) {
 }
 
 // Draw again only if something changed: a list that is open stays open while maps are computed.
+/** @type {(saying: () => unknown, draw: () => void) => () => void} */
 function whenChanged(saying, draw) {
-  let last = null;
+  let last = "";
   return () => {
     const said = JSON.stringify(saying());
     if (said === last) return;
@@ -91,6 +94,7 @@ function whenChanged(saying, draw) {
   };
 }
 
+/** @type {(view: View) => HTMLElement} */
 function colorField(view) {
   const { spec } = view.coloring,
     choices = colorChoices(view.table, view.maps).slice(0, MOST_COLUMNS_LISTED);
@@ -102,11 +106,12 @@ function colorField(view) {
     choose(
       choices.map(({ text, group }, i) => ({ value: String(i), text, group })),
       String(at),
-      (value) => view.colorBy({ ...choices[value].spec, byRank: spec.byRank }),
+      (value) => view.colorBy({ ...choices[Number(value)].spec, byRank: spec.byRank }),
     ),
   );
 }
 
+/** @type {(view: View) => HTMLElement} */
 function toolField(view) {
   const name = `lv-tool-${view.number}`,
     radios = new Map();
@@ -132,6 +137,7 @@ function toolField(view) {
   return node;
 }
 
+/** @type {(view: View) => HTMLElement} */
 function sizeField(view) {
   const range = el("input", {
     type: "range",
@@ -148,6 +154,7 @@ function sizeField(view) {
   return field("Point size", range);
 }
 
+/** @type {(view: View, key: "density" | "linked" | "equal", text: string, title: string) => HTMLElement} */
 function checkField(view, key, text, title) {
   const box = el("input", { type: "checkbox", onchange: () => view.set({ [key]: box.checked }) });
   const mark = () => {
@@ -158,8 +165,10 @@ function checkField(view, key, text, title) {
   return el("label", { class: "lv-check", title }, box, text);
 }
 
+/** @type {(view: View) => number} */
 const mostComponents = (view) => Math.max(0, ...view.maps.map((map) => (map.coordinates ? map.components : 0)));
 
+/** @type {(view: View) => HTMLElement[]} */
 function axisFields(view) {
   const most = mostComponents(view),
     names = Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) })),
@@ -184,6 +193,7 @@ function axisFields(view) {
   ];
 }
 
+/** @type {(view: View) => HTMLElement[]} */
 function layoutFields(view) {
   if (view.maps.length < 2) return [];
   const options = [

@@ -7,36 +7,45 @@ const MOST_TEXT = 240;
 const PAUSE = 120; // milliseconds until further details are asked for
 
 export class Tooltip {
+  /** @param {View} view */
   constructor(view) {
     this.view = view;
     this.node = el("div", { class: "lv-tip", "aria-hidden": "true", hidden: true });
+    /** @type {Map<number, Detail[]>} */
     this.found = new Map(); // details by row
     this.row = -1;
+    /** @type {Panel | null} */
+    this.panel = null;
+    this.details = el("tbody", { class: "lv-details" });
+    this.asking = 0;
+    this.x = this.y = 0;
   }
 
   // Id, label, quality in a map, and values of a row: [name, text].
+  /** @type {(row: number, panel?: Panel | null) => Line[]} */
   linesOf(row, panel) {
     const { table, coloring } = this.view,
       label = table.labelColumn,
-      lines = [["", table.titleOf(row)]];
+      lines = /** @type {Line[]} */ ([["", table.titleOf(row)]]);
     if (table.ids) lines.push(["row", String(table.numberOf(row))]);
     if (label) lines.push([label.name, label.textOf(row) ?? (label.loaded ? "no label" : "…")]);
     for (const [measure, { values }] of Object.entries(panel?.map.trust ?? {}))
       lines.push([measure, number(values[row])]);
-    if (coloring.spec.kind === "values") {
+    if (coloring.spec.kind === "values" && coloring.spec.values) {
       const value = coloring.spec.values[row];
       lines.push([coloring.name, coloring.levels ? (coloring.levels[value] ?? "–") : number(value, 4)]);
     }
     const columns = table.columns.filter(
         (column, i) => column.loaded && i !== table.label && i !== coloring.spec.column,
       ),
-      first = coloring.spec.kind === "column" ? [table.columns[coloring.spec.column]] : [],
+      first = coloring.spec.kind === "column" ? [table.columns[Number(coloring.spec.column)]] : [],
       all = [...first, ...columns];
     for (const column of all.slice(0, MOST_COLUMNS)) lines.push([column.name, clipped(column.textOf(row) ?? "–")]);
     if (all.length > MOST_COLUMNS) lines.push(["", `and ${some(all.length - MOST_COLUMNS, "more column")}`]);
     return lines;
   }
 
+  /** @type {(row: number, panel: Panel, x: number, y: number) => void} */
   showRow(row, panel, x, y) {
     if (row < 0) {
       this.hide();
@@ -46,7 +55,7 @@ export class Tooltip {
       this.row = row;
       this.panel = panel;
       const picture = this.view.table.thumbnail?.(row),
-        image = picture && el("img", { src: picture, alt: "" });
+        image = picture ? el("img", { src: picture, alt: "" }) : null;
       image?.addEventListener("load", () => this.put());
       this.details = el("tbody", { class: "lv-details" });
       this.fillDetails(row);
@@ -60,13 +69,15 @@ export class Tooltip {
     this.put(x, y);
   }
 
+  /** @type {(panel: Panel, i: number, x: number, y: number) => void} */
   showPlaced(panel, i, x, y) {
-    const { placed, components } = panel.map,
+    const { components } = panel.map,
+      placed = /** @type {Placed} */ (panel.map.placed),
       many = placed.coordinates.length / components,
-      where = Array.from({ length: Math.min(3, components) }, (_, c) => [
-        `component ${c + 1}`,
-        number(placed.coordinates[c * many + i], 4),
-      ]);
+      where = Array.from(
+        { length: Math.min(3, components) },
+        (_, c) => /** @type {Line} */ ([`component ${c + 1}`, number(placed.coordinates[c * many + i], 4)]),
+      );
     this.row = -1;
     this.node.replaceChildren(
       el(
@@ -75,7 +86,9 @@ export class Tooltip {
         el(
           "tbody",
           null,
-          [["", placed.names?.[i] ?? `New row ${i}`], ["", "placed on this map"], ...where].map(lineOf),
+          /** @type {Line[]} */ ([["", placed.names?.[i] ?? `New row ${i}`], ["", "placed on this map"], ...where]).map(
+            lineOf,
+          ),
         ),
       ),
     );
@@ -83,6 +96,7 @@ export class Tooltip {
     this.put(x, y);
   }
 
+  /** @type {(row: number) => void} */
   fillDetails(row) {
     const { details } = this.view.table,
       into = this.details;
@@ -93,10 +107,9 @@ export class Tooltip {
       into.replaceChildren(...lines.map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
       this.put();
     };
-    if (this.found.has(row)) {
-      into.replaceChildren(
-        ...this.found.get(row).map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)),
-      );
+    const found = this.found.get(row);
+    if (found) {
+      into.replaceChildren(...found.map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
       return;
     }
     this.asking = setTimeout(async () => {
@@ -129,8 +142,10 @@ export class Tooltip {
   }
 }
 
+/** @type {(text: string) => string} */
 const clipped = (text) => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text);
 
+/** @type {(line: Line, i: number) => HTMLElement} */
 const lineOf = ([name, text], i) =>
   name
     ? el("tr", null, el("th", { scope: "row" }, name), el("td", null, text))

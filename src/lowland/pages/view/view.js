@@ -23,17 +23,45 @@ const KEYS =
 // options: table, maps, layout ("grid", "focus", "single" or { mode, key, size }), fit ("flow" or "fill"), wheel ("zoom" or
 // "ctrl": only with the Ctrl key), theme ("auto", "light" or "dark"), tool, coloring, toolbar and legend (true, false, or
 // the element to put them in), actions and statusActions ((map) => [{ text, run }], in the menu and beside the progress).
+/** @type {(root: HTMLElement, options: ViewOptions) => View} */
 export function createView(root, options) {
   return new View(root, options);
 }
 
 // Counted per page: two widgets of a notebook are two copies of this module.
+/** @type {() => number} */
 function nextNumber() {
   globalThis.lowlandViews = (globalThis.lowlandViews ?? 0) + 1;
   return globalThis.lowlandViews;
 }
 
 export class View extends LinkedRows {
+  /** @type {HTMLElement} */
+  host;
+  /** @type {HTMLElement} */
+  scroller;
+  /** @type {HTMLElement} */
+  body;
+  /** @type {HTMLElement} */
+  keys;
+  /** @type {Tooltip} */
+  tip;
+  /** @type {Palette} */
+  palette;
+  /** @type {HTMLElement | null} */
+  toolbar;
+  /** @type {HTMLElement | null} */
+  legend;
+  /** @type {ResizeObserver} */
+  rooms;
+  /** @type {MediaQueryList} */
+  night;
+  /** @type {() => void} */
+  onNight;
+  /** @type {symbol} */
+  coloringAsked;
+
+  /** @param {HTMLElement} root @param {ViewOptions} options */
   constructor(root, options) {
     super();
     const {
@@ -45,22 +73,27 @@ export class View extends LinkedRows {
       theme = "auto",
     } = options;
     const coarse = matchMedia("(pointer: coarse)").matches;
-    Object.assign(this, {
-      root,
-      fit,
-      wheel,
-      number: nextNumber(),
-      parts: new Set([root]),
-      panels: [],
-      maps: [],
-      hiddenClasses: new Set(),
-      themeChoice: theme,
-    });
+    this.root = root;
+    this.fit = fit;
+    this.wheel = wheel;
+    this.number = nextNumber();
+    this.parts = new Set([root]);
+    this.panels = [];
+    /** @type {MapData[]} */
+    this.maps = [];
+    this.hiddenClasses = new Set();
+    /** @type {Map<number, HTMLImageElement>} */
+    this.thumbnails = new Map();
+    this.themeChoice = theme;
+    /** @type {string | null} */
+    this.before = null; // the layout to which a large panel goes back
     this.table = table instanceof Table ? table : new Table(table);
+    /** @type {Layout} */
     this.layout =
       typeof layout === "string"
         ? { mode: layout, key: null, size: "medium" }
         : { mode: "grid", key: null, size: "medium", ...layout };
+    /** @type {Settings} */
     this.settings = {
       tool: coarse ? "look" : (options.tool ?? "look"),
       size: 1,
@@ -72,7 +105,9 @@ export class View extends LinkedRows {
       ...options.settings,
     };
     this.compact = options.compact ?? false; // whether the switches that are seldom used are in a menu
+    /** @type {(map: MapData) => Action[]} */
     this.actions = options.actions ?? (() => []);
+    /** @type {(map: MapData) => Action[]} */
     this.statusActions = options.statusActions ?? (() => []);
     this.rows = new RowStates(randomOrder(this.table.n));
     this.build(options);
@@ -83,6 +118,7 @@ export class View extends LinkedRows {
     this.ready = this.colorBy(options.coloring ?? (label?.colors ? { kind: "label" } : { kind: "none" }));
   }
 
+  /** @type {(options: ViewOptions) => void} */
   build({ toolbar = true, legend = true }) {
     const { root } = this;
     root.classList.add("lowland-view");
@@ -96,11 +132,13 @@ export class View extends LinkedRows {
     this.onNight = () => this.retheme();
     this.night.addEventListener("change", this.onNight);
     this.theme = THEMES.light;
-    this.coloring = { spec: { kind: "none" }, type: "one", name: "", shadesOf: () => this.plain, missing: false };
-    this.plain = new Uint8Array(this.table.n);
+    const plain = new Uint8Array(this.table.n);
+    /** @type {Coloring} */
+    this.coloring = { spec: { kind: "none" }, type: "one", name: "", shadesOf: () => plain, missing: false };
     this.palette = paletteOf(this.coloring, this.theme);
     this.stage = new Stage(this, this.host);
     this.retheme();
+    /** @type {(where: boolean | HTMLElement, make: (view: View) => HTMLElement) => HTMLElement | null} */
     const put = (where, make) => {
       if (!where) return null;
       const node = make(this);
@@ -129,14 +167,23 @@ export class View extends LinkedRows {
 
   // --- maps
 
+  /** @type {(key: string) => Panel | null} */
   panelOf(key) {
     return this.panels.find((panel) => panel.key === key) ?? null;
   }
 
+  // The panel of a map that has one.
+  /** @type {(key: string) => Panel} */
+  shownPanel(key) {
+    return /** @type {Panel} */ (this.panelOf(key));
+  }
+
+  /** @type {(key: string) => MapData | null} */
   mapOf(key) {
     return this.maps.find((map) => map.key === key) ?? null;
   }
 
+  /** @type {(data: MapData | MapFields, quiet?: boolean) => MapData | null} */
   add(data, quiet = false) {
     const map = data instanceof MapData ? data : new MapData(data);
     if (this.mapOf(map.key)) return this.update(map.key, map);
@@ -157,6 +204,7 @@ export class View extends LinkedRows {
     return map;
   }
 
+  /** @type {(key: string) => void} */
   remove(key) {
     const panel = this.panelOf(key);
     if (!panel) return;
@@ -166,7 +214,7 @@ export class View extends LinkedRows {
     this.maps = this.maps.filter((map) => map.key !== key);
     for (const other of this.panels) {
       if (other.map.key !== key) continue;
-      other.map = this.mapOf(other.key); // it had morphed to the map that is gone
+      other.map = this.mapOf(other.key) ?? other.map; // it had morphed to the map that is gone
       other.tell();
     }
     if (this.layout.key === key)
@@ -175,19 +223,21 @@ export class View extends LinkedRows {
     this.emit("maps");
   }
 
+  /** @type {(map: MapData) => void} */
   checkRows({ name, coordinates, n }) {
     if (coordinates && n !== this.table.n)
       throw new RangeError(`${name}: the map has ${n} rows, the table ${this.table.n}.`);
   }
 
   // Change a map. New coordinates of as many rows move the points there.
+  /** @type {(key: string, fields: Partial<MapFields> | MapData) => MapData | null} */
   update(key, fields) {
     const map = this.mapOf(key);
     if (!map) return null;
     const { coordinates } = fields,
       replaced = coordinates && coordinates !== map.coordinates,
       showing = this.panels.filter((panel) => panel.map === map),
-      before = showing.map((panel) => replaced && panel.frame && panel.snapshot()),
+      before = showing.map((panel) => (replaced && panel.frame ? panel.snapshot() : null)),
       components = map.components;
     Object.assign(map, fields);
     if (coordinates) map.n = coordinates.length / map.components;
@@ -196,8 +246,8 @@ export class View extends LinkedRows {
       if (replaced) {
         this.neighborCache.clear();
         if (components !== map.components && map.components < 3) panel.solid = null;
-        if (before[i] && before[i].X.length === map.n)
-          this.stage.move(panel, before[i], map.status === "running" ? 350 : 700);
+        const from = before[i];
+        if (from && from.X.length === map.n) this.stage.move(panel, from, map.status === "running" ? 350 : 700);
         else this.stage.ask([panel]);
       } else if ("placed" in fields) this.stage.ask([panel]);
       panel.tell();
@@ -208,6 +258,7 @@ export class View extends LinkedRows {
   }
 
   // The panel of a map moves its points to another map.
+  /** @type {(key: string, toKey: string) => void} */
   morph(key, toKey) {
     const panel = this.panelOf(key),
       to = this.mapOf(toKey);
@@ -221,6 +272,7 @@ export class View extends LinkedRows {
     this.emit("maps");
   }
 
+  /** @type {(compare: (a: Panel, b: Panel) => number) => void} */
   sort(compare) {
     this.panels.sort(compare);
     for (const panel of this.panels) this.host.append(panel.node);
@@ -229,6 +281,7 @@ export class View extends LinkedRows {
 
   // --- layout, zoom and settings
 
+  /** @type {(layout: Partial<Layout>) => void} */
   arrange(layout) {
     this.layout = { ...this.layout, ...layout };
     this.rearrange();
@@ -236,6 +289,7 @@ export class View extends LinkedRows {
   }
 
   // Open a panel alone and large, or go back with null.
+  /** @type {(key: string | null) => void} */
   open(key) {
     const back = key === null;
     if (!back && this.layout.mode !== "single") this.before = this.layout.mode;
@@ -251,6 +305,7 @@ export class View extends LinkedRows {
     this.stage.ask(this.panels);
   }
 
+  /** @type {(panel: Panel, zoomed: Zoomed, moving?: boolean) => void} */
   zoomTo(panel, zoomed, moving = true) {
     const changed = this.settings.linked ? this.panels : [panel];
     for (const each of changed) {
@@ -261,22 +316,25 @@ export class View extends LinkedRows {
     this.emit("zoom");
   }
 
+  /** @type {(fields: Partial<Settings>) => void} */
   set(fields) {
     const axes = fields.axes && JSON.stringify(fields.axes) !== JSON.stringify(this.settings.axes),
       equal = "equal" in fields && fields.equal !== this.settings.equal,
-      before = axes || equal ? this.panels.map((panel) => panel.frame && panel.snapshot()) : [];
+      before = axes || equal ? this.panels.map((panel) => (panel.frame ? panel.snapshot() : null)) : [];
     Object.assign(this.settings, fields);
     this.host.dataset.tool = this.settings.tool;
     if (axes || equal) {
       this.panels.forEach((panel, i) => {
         if (axes) panel.zoomed = { zoom: 1, x: 0, y: 0 };
-        if (before[i]) this.stage.move(panel, before[i]);
+        const from = before[i];
+        if (from) this.stage.move(panel, from);
       });
       this.emit("axes");
     } else this.stage.ask(this.panels);
     this.emit("settings");
   }
 
+  /** @type {(choice: "auto" | "light" | "dark") => void} */
   setTheme(choice) {
     this.themeChoice = choice;
     this.retheme();
@@ -292,6 +350,7 @@ export class View extends LinkedRows {
   }
 
   // Before and after printing: all panels at once, on white.
+  /** @type {(on: boolean) => void} */
   print(on) {
     this.stage.printing = on;
     this.retheme();
@@ -306,6 +365,7 @@ export class View extends LinkedRows {
 
   // --- colors
 
+  /** @type {(spec: ColoringSpec) => Promise<void>} */
   async colorBy(spec) {
     const asked = (this.coloringAsked = Symbol("coloring"));
     let coloring;
@@ -332,6 +392,7 @@ export class View extends LinkedRows {
     if (this.coloring.spec.kind === "trust") this.colorBy(this.coloring.spec);
   }
 
+  /** @type {(hidden: Set<number>) => void} */
   hideClasses(hidden) {
     this.hiddenClasses = hidden;
     this.applyFilter();
@@ -340,30 +401,36 @@ export class View extends LinkedRows {
 
   // --- files and state
 
+  /** @type {(key: string, options?: PictureOptions) => Promise<Blob>} */
   png(key, options) {
-    return pngOf(this.panelOf(key), options);
+    return pngOf(this.shownPanel(key), options);
   }
 
+  /** @type {(key: string, options?: PictureOptions) => Promise<Blob>} */
   svg(key, options) {
-    return svgOf(this.panelOf(key), options);
+    return svgOf(this.shownPanel(key), options);
   }
 
+  /** @type {(key: string, kind: "png" | "svg") => Promise<void>} */
   async savePicture(key, kind) {
     const name =
-      this.panelOf(key)
+      this.shownPanel(key)
         .map.name.replace(/[^\w.-]+/g, "_")
         .slice(0, 80) || "map";
     offer(await this[kind](key), `${name}.${kind}`);
   }
 
+  /** @type {(rows?: Iterable<number>) => string} */
   csv(rows = this.selectedRows()) {
     return csvOf(this, rows);
   }
 
+  /** @type {() => ViewState} */
   save() {
     return savedState(this);
   }
 
+  /** @type {(state: Partial<ViewState> | null) => Promise<void>} */
   restore(state) {
     return restoreState(this, state);
   }
