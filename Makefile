@@ -23,8 +23,9 @@ node_modules/installed: package.json package-lock.json
 	touch $@
 
 check-pages: node_modules/installed  ## the same for the JavaScript of the pages
-	$(TOOLS)/prettier --check --cache --log-level warn "{src,tests/pages}/**/*.js" "*.js" package.json
+	$(TOOLS)/prettier --check --cache --log-level warn "{src,tests/pages}/**/*.{js,ts}" "*.js" package.json tsconfig.json
 	$(TOOLS)/eslint --cache --cache-location node_modules/.cache/eslint src tests/pages *.js
+	$(TOOLS)/tsc
 
 test: .venv/installed  ## all tests
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal  # one process per core, one thread each

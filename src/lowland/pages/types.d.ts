@@ -441,6 +441,16 @@ interface MapRecord {
   has_transform?: boolean;
   deleted?: boolean;
 }
+interface PageState {
+  view?: Partial<ViewState>;
+  hidden: string[];
+  coloring: PageColoring | null;
+  clusterings: { name: string; levels: string[]; codes: string }[];
+  conditions: Condition[];
+  point?: number;
+  focus?: string;
+  neighbors: number | null;
+}
 interface ScoreRecord {
   value: number | null;
   better?: Better | null;
@@ -515,7 +525,7 @@ interface Store {
   point: number | null; // row that was clicked
   near?: number[]; // its neighbors in the data
   neighbors: number; // how many of them are drawn
-  selection: Uint8Array | null;
+  selection: Mask;
   selected: number;
   conditions: Condition[]; // of the filter
   shown: Uint8Array | null; // rows that pass it; null: all
@@ -538,7 +548,7 @@ interface PageStage {
   shape: string | null; // of the table that is in sight
   show(table: TableRecord): View;
   close(): void;
-  update(map: MapRecord | undefined): void;
+  update(map: MapRecord): void;
   remove(id: string): void;
   renew(id: string): void;
   liveAt(id: string, version?: number): Promise<void>;

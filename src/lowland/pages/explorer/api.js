@@ -4,6 +4,7 @@ export const NO_ANSWER = "The server does not answer. It may have been stopped: 
 const NO_TOKEN = "The server does not accept the token of this page. Open the address that lowland explore printed.";
 
 export class ApiError extends Error {
+  /** @param {string} sentence @param {string} type @param {number} status */
   constructor(sentence, type, status) {
     super(sentence);
     this.type = type;
@@ -11,6 +12,7 @@ export class ApiError extends Error {
   }
 }
 
+/** @type {(status: number, text: string) => ApiError} */
 function failure(status, text) {
   if (status === 401) return new ApiError(NO_TOKEN, "Unauthorized", status);
   try {
@@ -24,15 +26,27 @@ function failure(status, text) {
   return new ApiError(`The server answered with error ${status}. Its terminal may say more.`, "Error", status);
 }
 
+/** @type {Map<AbortController, string>} */
 const asked = new Map(); // requests under way: what aborts them -> path
 
+// Whether an error says that a request was canceled.
+/** @type {(error: unknown) => boolean} */
+export const isAbort = (error) => error instanceof Error && error.name === "AbortError";
+
+// What an error says.
+/** @type {(error: unknown) => string} */
+export const sentenceOf = (error) => (error instanceof Error ? error.message : String(error));
+
 // Nothing under this path is wanted any more.
+/** @type {(path: string) => void} */
 export function abandon(path) {
   for (const [aborts, each] of asked) if (each === path || each.startsWith(`${path}/`)) aborts.abort();
 }
 
+/** @type {(method: string, path: string, body?: { json?: unknown, form?: FormData }) => Promise<Response>} */
 async function ask(method, path, { json, form } = {}) {
   const aborts = new AbortController();
+  /** @type {RequestInit} */
   const options = { method, signal: aborts.signal, credentials: "same-origin" };
   if (json !== undefined) {
     options.body = JSON.stringify(json);
@@ -44,7 +58,7 @@ async function ask(method, path, { json, form } = {}) {
   try {
     answer = await fetch(`/api${path}`, options);
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (isAbort(error)) throw error;
     throw new ApiError(NO_ANSWER, "NoAnswer", 0);
   } finally {
     asked.delete(aborts);
@@ -53,25 +67,34 @@ async function ask(method, path, { json, form } = {}) {
   return answer;
 }
 
+/** @type {(answer: Response, how: "json" | "arrayBuffer" | "blob") => Promise<any>} */
 async function received(answer, how) {
   try {
     return await answer[how]();
   } catch (error) {
-    if (error.name === "AbortError") throw error;
+    if (isAbort(error)) throw error;
     throw new ApiError(NO_ANSWER, "NoAnswer", 0);
   }
 }
 
+/** @type {(answer: Response) => Promise<any>} */
 const jsonOf = async (answer) => (answer.status === 204 ? null : received(answer, "json"));
 
-export const getJson = async (path, more) => jsonOf(await ask("GET", path, more));
-export const postJson = async (path, json = {}, more = {}) => jsonOf(await ask("POST", path, { json, ...more }));
+/** @type {(path: string) => Promise<any>} */
+export const getJson = async (path) => jsonOf(await ask("GET", path));
+/** @type {(path: string, json?: unknown) => Promise<any>} */
+export const postJson = async (path, json = {}) => jsonOf(await ask("POST", path, { json }));
+/** @type {(path: string, json: unknown) => Promise<any>} */
 export const putJson = async (path, json) => jsonOf(await ask("PUT", path, { json }));
+/** @type {(path: string, json: unknown) => Promise<any>} */
 export const patchJson = async (path, json) => jsonOf(await ask("PATCH", path, { json }));
+/** @type {(path: string) => Promise<any>} */
 export const deleteAt = async (path) => jsonOf(await ask("DELETE", path));
+/** @type {(path: string) => Promise<Float32Array>} */
 export const getFloats = async (path) => new Float32Array(await received(await ask("GET", path), "arrayBuffer"));
 
 // A file made by the server, and its name.
+/** @type {(path: string, fallback: string, options?: { method?: string, json?: unknown }) => Promise<{ blob: Blob, name: string }>} */
 export async function getFile(path, fallback, { method = "GET", json } = {}) {
   const answer = await ask(method, path, { json });
   const reply = /filename\*?=(?:UTF-8'')?"?([^";]+)"?/i.exec(answer.headers.get("Content-Disposition") ?? "");
@@ -80,6 +103,7 @@ export async function getFile(path, fallback, { method = "GET", json } = {}) {
 }
 
 // The latest snapshot of a map that is being computed.
+/** @type {(map: string) => Promise<{ coordinates: Float32Array, version: number }>} */
 export async function getLive(map) {
   const answer = await ask("GET", `/maps/${map}/live`);
   const version = Number(answer.headers.get("X-Lowland-Version"));
@@ -87,21 +111,24 @@ export async function getLive(map) {
 }
 
 // A column: 4 bytes length, header (JSON), padding to 8, then the values.
+/** @type {(table: string, index: number) => Promise<{ values: NumberArray, levels?: string[] }>} */
 export async function getColumn(table, index) {
   const buffer = await received(await ask("GET", `/tables/${table}/columns/${index}`), "arrayBuffer");
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const start = Math.ceil((4 + length) / 8) * 8;
-  const Kind = { f4: Float32Array, u1: Uint8Array, u2: Uint16Array }[header.kind];
+  /** @type {Record<string, Float32ArrayConstructor | Uint8ArrayConstructor | Uint16ArrayConstructor>} */
+  const kinds = { f4: Float32Array, u1: Uint8Array, u2: Uint16Array };
+  const Kind = kinds[header.kind];
   return { ...header, values: new Kind(buffer, start) };
 }
 
 // Send a file with its progress (fraction 0 to 1). Returns { done: promise, cancel }.
-export function sendFile(path, file, onprogress, fields = {}) {
+/** @type {(path: string, file: File, onprogress?: (fraction: number) => void) => { done: Promise<any>, cancel: () => void }} */
+export function sendFile(path, file, onprogress) {
   const request = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     const form = new FormData();
-    for (const [name, value] of Object.entries(fields)) form.append(name, value);
     form.append("file", file, file.name);
     request.open("POST", `/api${path}`);
     request.upload.addEventListener(
@@ -124,10 +151,12 @@ const SILENCE = 40; // seconds without an event, of which the server sends one e
 // Events of the server. They are asked for again after an interruption; `onstate(connected, sentence)` says which it is:
 // a server that was started again has a new token, which this page has once its address was opened in any tab.
 // A browser allows six connections to a server, so a hidden page listens to nothing and catches up when it is seen again.
+/** @type {(handlers: Record<string, (record: any) => unknown>, onstate: (connected: boolean, sentence?: string) => void) => void} */
 export function listen(handlers, onstate) {
+  /** @type {EventSource | null} */
   let source = null;
-  let waiting = null;
-  let again = null;
+  let waiting = 0;
+  let again = 0;
   let heard = 0;
   const why = () =>
     getJson("/session").then(
@@ -140,9 +169,9 @@ export function listen(handlers, onstate) {
     source = null;
     clearTimeout(waiting);
     clearTimeout(again);
-    waiting = null;
+    waiting = 0;
   };
-  const lose = () => (waiting ??= setTimeout(() => onstate(false, NO_ANSWER), 1200)); // a restart of less than that is not worth a word
+  const lose = () => (waiting ||= setTimeout(() => onstate(false, NO_ANSWER), 1200)); // a restart of less than that is not worth a word
   const start = () => {
     clearTimeout(again);
     source?.close();
@@ -150,7 +179,7 @@ export function listen(handlers, onstate) {
     const mine = (source = new EventSource("/api/events"));
     mine.addEventListener("open", () => {
       clearTimeout(waiting);
-      waiting = null;
+      waiting = 0;
       hear();
       onstate(true);
     });

@@ -7,6 +7,7 @@ import { openData } from "./open.js";
 import { picker } from "./picker.js";
 import { saveArchive } from "./session.js";
 
+/** @type {(app: App) => { element: HTMLElement, show: (words: string) => void }} */
 export function tableChoice(app) {
   const { store } = app;
   const note = (table) => (table.status === "ready" ? `${count(table.rows)} rows` : table.status);
@@ -20,10 +21,15 @@ export function tableChoice(app) {
       },
       { name: "", items: [{ key: "+", text: "Open other data…" }] },
     ],
-    onpick: (key) => (key === "+" ? openData(app) : app.showTable(store.tables.get(key))),
+    onpick: (key) => {
+      const table = store.tables.get(key);
+      if (table) app.showTable(table);
+      else openData(app);
+    },
   });
 }
 
+/** @type {(app: App) => HTMLElement} */
 export function saveButton(app) {
   const anchor = button("Save", {
     symbol: "save",

@@ -8,18 +8,20 @@ import { attempt, openDialog } from "./notices.js";
 import { picker } from "./picker.js";
 
 // What the trust of a point asks.
+/** @type {Record<string, string>} */
 const MEASURES = {
   trustworthiness: "are neighbors on the map true ones?",
   continuity: "are true neighbors still near?",
   "neighbors preserved": "how many neighbors are the same?",
 };
 
+/** @type {(app: App) => HTMLElement} */
 export function coloringPicker(app) {
   const { store } = app;
   const control = picker({ name: "Color by", kind: "wide", groups, onpick });
 
   function groups() {
-    const { table } = store;
+    const table = /** @type {TableRecord} */ (store.table);
     const label = table.columns.find((column) => column.role === "label");
     const measures = new Map(
       store.mapList().flatMap((map) => (map.measures ?? []).map((measure) => [measure.name, measure])),
@@ -72,9 +74,9 @@ export function coloringPicker(app) {
     const { coloring, table } = store;
     if (!table?.columns) return "";
     if (coloring.kind === "label") return table.columns.find((column) => column.role === "label")?.name ?? "One color";
-    if (coloring.kind === "column") return table.columns[coloring.column]?.name ?? "";
+    if (coloring.kind === "column") return table.columns[coloring.column ?? -1]?.name ?? "";
     if (coloring.kind === "trust") return `Trust: ${coloring.measure}`;
-    if (coloring.kind === "cluster") return store.clusterings[coloring.index]?.name ?? "Clusters";
+    if (coloring.kind === "cluster") return store.clusterings[coloring.index ?? -1]?.name ?? "Clusters";
     if (coloring.kind === "distance") return `Distance from row ${coloring.row}`;
     return "One color";
   };
@@ -84,6 +86,7 @@ export function coloringPicker(app) {
   return control.element;
 }
 
+/** @type {(app: App, row?: number | null) => Promise<void>} */
 export async function colorByDistance(app, row = app.store.point) {
   if (row === null) {
     app.notice("Click a point first. Its distance from all others in the data then gives their colors.");
@@ -93,22 +96,24 @@ export async function colorByDistance(app, row = app.store.point) {
 }
 
 // Apply a coloring; what it needs is loaded first.
+/** @type {(app: App, coloring: PageColoring) => Promise<void>} */
 export async function colorBy(app, coloring) {
   const { store, stage } = app;
   const { view } = stage;
+  if (!view) return;
   const done = await attempt(async () => {
-    if (coloring.kind === "trust") {
+    if (coloring.kind === "trust" && coloring.measure) {
       await stage.loadTrust(coloring.measure);
       await view.colorBy({ kind: "trust", measure: coloring.measure });
     } else if (coloring.kind === "cluster") {
-      const { name, codes, levels } = store.clusterings[coloring.index];
+      const { name, codes, levels } = store.clusterings[coloring.index ?? -1];
       await view.colorBy({ kind: "values", name, values: codes, levels });
     } else if (coloring.kind === "distance") {
       const values = await getFloats(`/tables/${store.tableId}/distances?row=${coloring.row}`);
       await view.colorBy({ kind: "values", name: `distance from row ${coloring.row} in the data`, values });
     } else if (coloring.kind === "column") {
       await view.colorBy({ kind: "column", column: coloring.column });
-    } else if (coloring.kind === "label" && stage.table.label === null) {
+    } else if (coloring.kind === "label" && stage.table?.label === null) {
       await view.colorBy({ kind: "none" });
     } else await view.colorBy({ kind: coloring.kind });
     return true;
@@ -117,12 +122,14 @@ export async function colorBy(app, coloring) {
   store.set("coloring", { coloring });
 }
 
+/** @type {(reply: { codes: string, levels: string[], kind?: string }, name: string) => Clustering} */
 export function readClusters(reply, name) {
   const bytes = bytesOf(reply.codes);
   const wide = reply.kind === "u2" || reply.levels.length > 254;
   return { name, codes: wide ? new Uint16Array(bytes.buffer) : bytes, levels: reply.levels, text: reply.codes };
 }
 
+/** @type {(app: App, done: (coloring: PageColoring) => unknown) => void} */
 function clusterDialog(app, done) {
   const { store } = app;
   const asked = { clusters: 8, algorithm: "k-means", map: "" };
@@ -134,7 +141,11 @@ function clusterDialog(app, done) {
     value: 8,
     oninput: () => (asked.clusters = Number(number.value)),
   });
-  const places = [["", "The data (all features)"], ...maps.map((map) => [map.id, `The map ${map.name}`])];
+  /** @type {[string, string][]} */
+  const places = [
+    ["", "The data (all features)"],
+    ...maps.map((map) => /** @type {[string, string]} */ ([map.id, `The map ${map.name}`])),
+  ];
   openDialog(
     "Color by clusters",
     (close) => {

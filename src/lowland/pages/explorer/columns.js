@@ -5,6 +5,7 @@ import { patchJson } from "./api.js";
 import { actionMenu, button, glyph, replace } from "./elements.js";
 import { attempt } from "./notices.js";
 
+/** @type {Record<Role, string>} */
 export const ROLES = {
   feature: "Feature: the maps are computed from it",
   label: "Label: colors the points",
@@ -13,8 +14,10 @@ export const ROLES = {
   keep: "Only shown",
   drop: "Ignored",
 };
+/** @type {Record<Role, string>} */
 const SHORT = { feature: "feature", label: "label", id: "name", weight: "weight", keep: "shown", drop: "ignored" };
 const LISTED = 150; // columns listed at once
+/** @type {Record<string, string>} */
 const SYMBOLS = {
   number: "#",
   integer: "#",
@@ -30,6 +33,7 @@ const SYMBOLS = {
 };
 
 // What is typical of a column, in a few words.
+/** @type {(column: ColumnRecord) => string} */
 function columnFacts(column) {
   const parts = [];
   if (Number.isFinite(column.min) && Number.isFinite(column.max))
@@ -46,8 +50,10 @@ function columnFacts(column) {
   return parts.join(", ");
 }
 
+/** @type {(app: App, column: ColumnRecord, role: Role) => Promise<void>} */
 export async function setRole(app, column, role) {
-  const { table } = app.store;
+  const table = /** @type {TableRecord} */ (app.store.table);
+  /** @type {Record<string, Role>} */
   const roles = {};
   // A table has one label, one name and one weight: the former one is only shown from then on.
   if (["label", "id", "weight"].includes(role))
@@ -56,10 +62,12 @@ export async function setRole(app, column, role) {
   await setRoles(app, roles);
 }
 
+/** @type {(app: App, roles: Record<string, Role>) => Promise<void>} */
 async function setRoles(app, roles) {
   await attempt(() => patchJson(`/tables/${app.store.tableId}`, { roles })); // an event brings the changed table
 }
 
+/** @type {(app: App) => { element: HTMLElement, fill: () => void }} */
 export function columnList(app) {
   const list = el("div", { class: "columns-list" });
   const search = el("input", {
@@ -70,12 +78,13 @@ export function columnList(app) {
   });
   const many = button("All…", { kind: "small", title: "Set the role of all columns found" });
   const head = el("div", { class: "row" }, search, many);
+  /** @type {ColumnRecord[]} */
   let found = [];
-  let of = null; // the table that is searched
+  let of = ""; // the table that is searched
   many.addEventListener("click", () =>
     actionMenu(
       many,
-      ["feature", "keep", "drop"].map((role) => [
+      /** @type {Role[]} */ (["feature", "keep", "drop"]).map((role) => [
         `${some(found.length, "column")}: ${SHORT[role]}`,
         () => setRoles(app, Object.fromEntries(found.map((column) => [column.name, role]))),
       ]),
@@ -117,7 +126,7 @@ export function columnList(app) {
     role.addEventListener("click", () =>
       actionMenu(
         role,
-        Object.entries(ROLES).map(([key, text]) => [
+        /** @type {[Role, string][]} */ (Object.entries(ROLES)).map(([key, text]) => [
           text,
           () => setRole(app, column, key),
           { checked: key === column.role },
@@ -125,7 +134,7 @@ export function columnList(app) {
       ),
     );
     const facts = columnFacts(column);
-    const prepared = app.store.table.prepared?.[column.name];
+    const prepared = app.store.table?.prepared?.[column.name];
     return el(
       "div",
       { class: `column-line ${column.role === "drop" ? "dropped" : ""}` },

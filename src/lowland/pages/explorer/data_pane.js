@@ -8,33 +8,40 @@ import { createGrid } from "./grid.js";
 import { askText, askYes, attempt, openDialog } from "./notices.js";
 import { openData } from "./open.js";
 
+/** @type {[string, string][]} */
 const SCALES = [
   ["auto", "Automatic"],
   ["standard", "Standardized"],
   ["none", "As they are"],
 ];
+/** @type {Record<string, string>} */
 const SCALE_NOTES = {
   auto: "Standardized if the standard deviations differ more than tenfold, or if some features are not numbers.",
   standard: "Mean 0 and standard deviation 1 in every column.",
   none: "Columns with a large variance dominate the maps.",
 };
+/** @type {(column: ColumnRecord) => boolean} */
 export const isNumeric = (column) =>
   ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
+/** @type {(note: Finding) => string} */
 const asText = (note) =>
   typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note));
 
 // The shapes that rows of so many pixels may have: squares, and common ones of other kinds.
+/** @type {Record<number, number[]>} */
 const IMAGE_SHAPES = { 560: [28, 20], 3072: [32, 32, 3], 10304: [112, 92], 12288: [64, 64, 3] };
 const NUMERIC = ["number", "integer", "boolean", "constant"];
+/** @type {(table: TableRecord) => number[] | null} */
 function imageShape(table) {
   const pixels = table.columns.filter(
     (column) => NUMERIC.includes(column.kind) && ["feature", "drop", "keep"].includes(column.role),
   );
   const side = Math.round(Math.sqrt(pixels.length));
-  if (pixels.some((column) => column.min < 0 || column.missing)) return null;
+  if (pixels.some((column) => Number(column.min) < 0 || column.missing)) return null;
   return IMAGE_SHAPES[pixels.length] ?? (side >= 4 && side * side === pixels.length ? [side, side] : null);
 }
 
+/** @type {(app: App) => HTMLElement} */
 export function dataPane(app) {
   const { store } = app;
   const summary = el("div", { class: "table-summary" });
@@ -42,16 +49,8 @@ export function dataPane(app) {
   const columns = columnList(app);
   const images = el("div", { class: "images" });
   const scale = el("div");
-  const pane = el(
-    "div",
-    { class: "pane-body" },
-    summary,
-    findings,
-    images,
-    scale,
-    el("h3", null, "Columns"),
-    columns.element,
-  );
+  const heading = el("h3", null, "Columns");
+  const pane = el("div", { class: "pane-body" }, summary, findings, images, scale, heading, columns.element);
 
   function fill() {
     const { table } = store;
@@ -89,8 +88,7 @@ export function dataPane(app) {
         button("Remove", { symbol: "trash", kind: "small", onclick: () => removeTable(app) }),
       ),
     );
-    for (const part of [findings, images, scale, columns.element, columns.element.previousSibling])
-      part.hidden = !ready;
+    for (const part of [findings, images, scale, heading, columns.element]) part.hidden = !ready;
     if (!ready) return;
     const notes = (table.notes ?? []).map(asText);
     const hasLabel = table.columns.some((column) => column.role === "label");
@@ -147,7 +145,7 @@ export function dataPane(app) {
       title: "Rename this table",
       "aria-label": "Rename this table",
       onclick: async () => {
-        const name = await askText("Rename the table", { value: store.table.name });
+        const name = await askText("Rename the table", { value: store.table?.name });
         if (name) attempt(() => patchJson(`/tables/${store.tableId}`, { name }));
       },
     });
@@ -169,8 +167,9 @@ export function dataPane(app) {
   return pane;
 }
 
+/** @type {(app: App, ask?: boolean) => Promise<void>} */
 async function removeTable(app, ask = true) {
-  const { table } = app.store;
+  const table = /** @type {TableRecord} */ (app.store.table);
   const maps = app.store.mapList();
   const text = `${table.name}${maps.length ? ` and its ${some(maps.length, "map")}` : ""} will be removed from this session. The file itself stays where it is.`;
   if (ask && !(await askYes("Remove this table?", text, "Remove"))) return;
@@ -184,8 +183,9 @@ async function removeTable(app, ask = true) {
 }
 
 // The rows of the table in a large dialog.
+/** @type {(app: App) => void} */
 function showRows(app) {
-  const { table } = app.store;
+  const table = /** @type {TableRecord} */ (app.store.table);
   const grid = createGrid({
     rows: table.rows,
     names: table.columns.map((column) => column.name),
@@ -205,6 +205,7 @@ function showRows(app) {
   grid.draw();
 }
 
+/** @type {(table: TableRecord, from: number, count: number, columns: number[]) => Promise<unknown[][]>} */
 async function rowsOf(table, from, count, columns) {
   if (columns.length === table.columns.length)
     return (await getJson(`/tables/${table.id}/rows?start=${from}&count=${count}`)).rows;
@@ -213,11 +214,13 @@ async function rowsOf(table, from, count, columns) {
 }
 
 // Cells of chosen rows and columns.
+/** @type {(table: string | null, rows: number[], columns?: number[]) => Promise<unknown[][]>} */
 export async function valuesOf(table, rows, columns) {
   const asked = columns ? `&columns=${columns.join(",")}` : "";
   return (await getJson(`/tables/${table}/values?rows=${rows.join(",")}${asked}`)).rows;
 }
 
+/** @type {[name: string, words: string, choices: (string | [string, string])[]][]} */
 const READING = [
   [
     "separator",
@@ -253,17 +256,20 @@ const READING = [
 ];
 
 // The options that concern a kind of file, by its ending.
+/** @type {[RegExp, string[]][]} */
 const CONCERNED = [
   [/\.(parquet|pq|arrow|feather|ipc|npy)$/i, []],
   [/\.(xlsx?|xlsm|ods)$/i, ["header", "missing", "sheet"]],
   [/\.(npz|h5ad)$/i, ["array"]],
   [/\.(csv|tsv|txt|dat|tab|data)(\.\w+)?$/i, ["separator", "decimal", "encoding", "header", "missing"]],
 ];
+/** @type {(name: string) => string[] | null} */
 const concerned = (name) => CONCERNED.find(([ending]) => ending.test(name))?.[1] ?? null;
 
 // How to read the file, if it was not recognized.
+/** @type {(app: App, done?: () => void) => HTMLElement} */
 export function readingForm(app, done) {
-  const { table } = app.store;
+  const table = /** @type {TableRecord} */ (app.store.table);
   const options = concerned(table.source ?? table.name);
   const offers = (name) => options === null || options.includes(name);
   if (options?.length === 0) return el("p", { class: "note" }, "Files of this format need no options.");
@@ -314,13 +320,15 @@ export function readingForm(app, done) {
   );
 }
 
+/** @type {(app: App) => void} */
 function readingDialog(app) {
   openDialog("How the file is read", (close) => readingForm(app, close), { kind: "narrow" });
 }
 
 // In place of the maps: the table is being read, or could not be.
+/** @type {(app: App) => HTMLElement} */
 export function readingState(app) {
-  const { table } = app.store;
+  const table = /** @type {TableRecord} */ (app.store.table);
   if (table.status === "failed") {
     return el(
       "div",

@@ -10,6 +10,7 @@ import { picker } from "./picker.js";
 import { debounced } from "./store.js";
 import { cellText } from "./words.js";
 
+/** @type {[string, string][]} */
 const NUMBER_OPS = [
   [">", ">"],
   [">=", "≥"],
@@ -20,6 +21,7 @@ const NUMBER_OPS = [
   ["missing", "is missing"],
   ["present", "is present"],
 ];
+/** @type {[string, string][]} */
 const TEXT_OPS = [
   ["=", "is"],
   ["!=", "is not"],
@@ -27,25 +29,31 @@ const TEXT_OPS = [
   ["missing", "is missing"],
   ["present", "is present"],
 ];
-const opsOf = (column) => (["number", "integer", "date"].includes(column?.kind) ? NUMBER_OPS : TEXT_OPS);
+/** @type {(column: ColumnRecord | undefined) => [string, string][]} */
+const opsOf = (column) => (["number", "integer", "date"].includes(column?.kind ?? "") ? NUMBER_OPS : TEXT_OPS);
+/** @type {(op: string | undefined) => boolean} */
 const bare = (op) => op === "missing" || op === "present";
 
+/** @type {(condition: Condition) => string} */
 export const conditionText = ({ column, op, value }) => {
   if (column === null) return value;
-  const words = Object.fromEntries([...TEXT_OPS, ...NUMBER_OPS])[op];
+  const words = Object.fromEntries([...TEXT_OPS, ...NUMBER_OPS])[op ?? ""];
   return `${column} ${words}${bare(op) ? "" : ` ${value}`}`;
 };
 
 // Ask the server which rows pass, and show only those.
+/** @type {(app: App, conditions: Condition[]) => Promise<void>} */
 export async function applyConditions(app, conditions) {
   const { store, stage } = app;
   const asked = conditions.filter(
     (each) => each.column !== null && (bare(each.op) || String(each.value).trim() !== ""),
   );
   const kept = conditions.filter((each) => each.column === null);
+  const table = /** @type {TableRecord} */ (store.table);
+  /** @type {Uint8Array | null} */
   let mask = null;
   if (asked.length) {
-    const index = (name) => store.table.columns.findIndex((column) => column.name === name);
+    const index = (name) => table.columns.findIndex((column) => column.name === name);
     const sent = asked.map(({ column, op, value }) => ({
       column: index(column),
       op,
@@ -53,23 +61,25 @@ export async function applyConditions(app, conditions) {
     }));
     const reply = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
     if (!reply) return;
-    mask = maskOf(reply.mask, store.table.rows);
+    mask = maskOf(reply.mask, table.rows);
   }
   for (const { rows } of kept) {
-    const only = maskOf(rows, store.table.rows);
-    mask = mask ? mask.map((shown, row) => shown & only[row]) : only;
+    const only = maskOf(rows ?? "", table.rows);
+    mask = mask?.map((shown, row) => shown & only[row]) ?? only;
   }
   stage.view?.filter(mask);
   store.set("filter", { conditions: [...asked, ...kept], shown: mask });
 }
 
 // Show only the selected rows, as a condition of its own.
+/** @type {(app: App) => void} */
 export function keepSelected(app) {
   const { store } = app;
   const condition = { column: null, value: `${count(store.selected)} chosen rows`, rows: maskText(store.selection) };
   applyConditions(app, [...store.conditions.filter((each) => each.column !== null), condition]);
 }
 
+/** @type {(app: App) => HTMLElement} */
 export function filterButton(app) {
   const { store } = app;
   const anchor = button("Filter", {
@@ -83,9 +93,10 @@ export function filterButton(app) {
   return anchor;
 }
 
+/** @type {(app: App, anchor: HTMLElement) => void} */
 function openFilter(app, anchor) {
   const { store } = app;
-  const { columns } = store.table;
+  const { columns, rows: all } = /** @type {TableRecord} */ (store.table);
   const first = Math.max(
     0,
     columns.findIndex((column) => column.role === "feature"),
@@ -96,7 +107,7 @@ function openFilter(app, anchor) {
   const shown = el("span", { class: "note", role: "status" });
   const reply = () =>
     (shown.textContent = store.shown
-      ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(store.table.rows, "row")}`
+      ? `${count(store.shown.reduce((sum, one) => sum + one, 0))} of ${some(all, "row")}`
       : "All rows are shown");
   const apply = debounced(async () => {
     await applyConditions(app, [...rows, ...own]);
@@ -111,7 +122,7 @@ function openFilter(app, anchor) {
         const column = columns.find((one) => one.name === each.column);
         const chosen = picker({
           name: "Column",
-          text: each.column,
+          text: each.column ?? "",
           groups: () => [
             { name: "", items: columns.map((one) => ({ key: one.name, text: one.name, note: one.kind })) },
           ],
@@ -133,7 +144,7 @@ function openFilter(app, anchor) {
           "div",
           { class: "condition" },
           chosen.element,
-          choice(opsOf(column), each.op, (op) => ((each.op = op), (value.hidden = bare(op)), apply()), {
+          choice(opsOf(column), each.op ?? "", (op) => ((each.op = op), (value.hidden = bare(op)), apply()), {
             "aria-label": "Condition",
           }),
           value,
@@ -174,8 +185,9 @@ function openFilter(app, anchor) {
 }
 
 // Levels of a category are offered while one types.
+/** @type {(app: App, column: ColumnRecord | undefined) => string | null} */
 function levelList(app, column) {
-  const index = app.store.table.columns.indexOf(column);
+  const index = app.store.table?.columns.findIndex((each) => each === column) ?? -1;
   const known = app.stage.table?.columns[index];
   if (!known || known.kind !== "category") return null;
   const id = `levels-${app.store.tableId}-${index}`;
@@ -194,6 +206,7 @@ function levelList(app, column) {
 }
 
 // The conditions in force, each with a button that removes it.
+/** @type {(app: App) => HTMLElement} */
 export function filterChips(app) {
   const { store } = app;
   const box = el("div", { class: "chips", hidden: true });
@@ -221,6 +234,7 @@ export function filterChips(app) {
   return box;
 }
 
+/** @type {(app: App) => { element: HTMLElement, focus: () => void }} */
 export function searchBox(app) {
   const { store } = app;
   const input = el("input", {
@@ -233,10 +247,12 @@ export function searchBox(app) {
   const list = el("div", { class: "results", hidden: true, role: "listbox", "aria-label": "Rows found" });
   const box = el("div", { class: "search" }, glyph("search"), input, list);
   let asked = 0;
+  /** @type {{ rows: number[], total: number, mask?: string } | null} */
   let found = null;
 
   const hide = () => (list.hidden = true);
   const selectAll = () => {
+    if (!found || !store.table) return;
     if (found.mask) app.stage.view?.select(maskOf(found.mask, store.table.rows), "new");
     else app.stage.view?.selectRows(found.rows);
     hide();
@@ -250,7 +266,7 @@ export function searchBox(app) {
       return;
     }
     const reply = await attempt(() => getJson(`/tables/${store.tableId}/search?q=${encodeURIComponent(words)}`));
-    if (!reply || number !== asked) return;
+    if (!reply || !store.table || number !== asked) return;
     found = reply;
     const columns = shownColumns(store.table);
     const first = reply.rows.slice(0, 30);
@@ -281,7 +297,7 @@ export function searchBox(app) {
   }, 200);
   input.addEventListener("input", look);
   input.addEventListener("focus", () => found && (list.hidden = false));
-  box.addEventListener("focusout", (event) => box.contains(event.relatedTarget) || hide());
+  box.addEventListener("focusout", (event) => box.contains(/** @type {Node | null} */ (event.relatedTarget)) || hide());
   box.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       event.stopPropagation();
@@ -290,7 +306,7 @@ export function searchBox(app) {
     } else if (event.key === "Enter" && event.target === input && found?.rows.length) selectAll();
     else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const all = [input, ...list.querySelectorAll(".result")];
-      const next = all[all.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1)];
+      const next = all[all.findIndex((each) => each === document.activeElement) + (event.key === "ArrowDown" ? 1 : -1)];
       if (next) {
         event.preventDefault();
         next.focus();
@@ -305,6 +321,7 @@ export function searchBox(app) {
 }
 
 // A few columns by which a person recognizes a row.
+/** @type {(table: TableRecord, most?: number) => number[]} */
 export function shownColumns(table, most = 4) {
   const rank = { id: 0, label: 1, keep: 2, feature: 3 };
   return table.columns

@@ -1,6 +1,7 @@
 // A form generated from the parameters of a method: the common ones first, the others behind "More".
 
 import { el } from "../view/elements.js";
+import { sentenceOf } from "./api.js";
 import { button, replace } from "./elements.js";
 import { asPython } from "./words.js";
 
@@ -19,11 +20,14 @@ const COMMON = new Set([
   "alpha",
   "random_state",
 ]);
+/** @type {(parameter: ParameterRecord, kind: string) => boolean} */
 const has = (parameter, kind) => (parameter.kinds ?? []).includes(kind);
+/** @type {(parameter: ParameterRecord) => boolean} */
 const isCommon = (parameter) => (parameter.advanced === undefined ? COMMON.has(parameter.name) : !parameter.advanced);
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
 // A text as the value of a parameter; throws a sentence if it is none. Limits are checked here, the rest by the server.
+/** @type {(parameter: ParameterRecord, text: string) => unknown} */
 export function parseParameter(parameter, text) {
   const { name, choices, words, limits = {} } = parameter;
   const written = text.trim();
@@ -52,6 +56,7 @@ export function parseParameter(parameter, text) {
   return fail();
 }
 
+/** @type {(method: MethodRecord, options: { values?: Record<string, unknown>, onchange?: () => void }) => ParameterForm} */
 export function parameterForm(method, { values = {}, onchange }) {
   const given = new Map(); // name -> value, only those that differ from the default
   const wrong = new Map(); // name -> sentence
@@ -66,7 +71,7 @@ export function parameterForm(method, { values = {}, onchange }) {
         const value = parseParameter(parameter, text);
         if (JSON.stringify(value) !== JSON.stringify(parameter.default)) given.set(parameter.name, value);
       } catch (error) {
-        wrong.set(parameter.name, error.message);
+        wrong.set(parameter.name, sentenceOf(error));
       }
     }
     said.textContent = wrong.get(parameter.name) ?? "";
@@ -196,8 +201,10 @@ export function parameterForm(method, { values = {}, onchange }) {
   return { element: box, values: () => Object.fromEntries(given), problems: () => [...wrong.values()] };
 }
 
+/** @type {(value: unknown) => string} */
 const valueText = (value) => (Array.isArray(value) ? value.join(", ") : value === null ? "None" : String(value));
 
+/** @type {(parameter: ParameterRecord) => string} */
 function placeholder(parameter) {
   const usual = parameter.default;
   if (usual === null || usual === undefined) return "automatic";

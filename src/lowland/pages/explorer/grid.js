@@ -12,6 +12,7 @@ const COLUMNS = 40; // fetched at once
 const TALLEST = 12e6; // pixels: higher elements are cut by browsers
 
 // rows: how many; names: of the columns; fetchBlock(from, count, columns) -> rows of cells; rowNumber(i) -> number shown.
+/** @type {(options: GridOptions) => { element: HTMLElement, draw: () => void }} */
 export function createGrid({ rows, names, numeric = () => false, fetchBlock, rowNumber = (i) => i, onrow, label }) {
   const blocks = new Map();
   const scroll = el("div", {

@@ -3,6 +3,7 @@
 import { el } from "../view/elements.js";
 import { openDialog } from "./notices.js";
 
+/** @type {[title: string, keys: [key: string, does: string][]][]} */
 const HELP_KEYS = [
   [
     "Maps, once one has the focus",
@@ -70,11 +71,13 @@ export function showHelp() {
 }
 
 // Keys of the page; those of the maps belong to the view.
+/** @type {(actions: Record<string, () => unknown>) => void} */
 export function pageKeys(actions) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented) return; // a key of the maps
-    const writing = event.target.closest?.("input, textarea, select, [contenteditable]");
-    const clears = event.key === "Escape" && !writing?.value; // a first Esc empties a field
+    const at = event.target instanceof Element ? event.target : null;
+    const writing = at?.closest("input, textarea, select, [contenteditable]");
+    const clears = event.key === "Escape" && !(writing && "value" in writing && writing.value); // a first Esc empties a field
     if (
       (writing && !clears) ||
       event.ctrlKey ||

@@ -6,14 +6,16 @@ import { replace, symbolButton } from "./elements.js";
 const KEY = "lowland-explorer-panes";
 const OVER = "(max-width: 1099px)"; // as in the style sheet
 
+/** @type {() => Record<string, boolean>} */
 function remembered() {
   try {
-    return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}") ?? {};
   } catch {
     return {};
   }
 }
 
+/** @type {(side: string, open: boolean) => void} */
 function remember(side, open) {
   try {
     localStorage.setItem(KEY, JSON.stringify({ ...remembered(), [side]: open }));
@@ -23,9 +25,12 @@ function remember(side, open) {
 }
 
 // tabs: [[key, name, element]]. Returns the pane with open(key), toggle() and count(key, n).
+/** @type {(side: "left" | "right", name: string, tabs: [key: string, title: string, content: HTMLElement][]) => SidePane} */
 export function sidePane(side, name, tabs) {
   const heads = new Map();
   const bodies = new Map();
+  /** @type {Map<string, HTMLElement>} */
+  const badges = new Map();
   const strip = el("div", { class: "tabs", role: "tablist", "aria-label": name });
   const room = el("div", { class: "pane-scroll" });
   const element = el("aside", { class: `side ${side}`, "aria-label": name }, strip, room);
@@ -50,7 +55,7 @@ export function sidePane(side, name, tabs) {
       title,
       badge,
     );
-    head.badge = badge;
+    badges.set(key, badge);
     head.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
@@ -77,9 +82,12 @@ export function sidePane(side, name, tabs) {
   const handle = symbolButton(side, name, () => set(!isOpen()), { class: `symbol handle ${side}` });
   const usual = () => set(!over.matches && (remembered()[side] ?? (side === "left" || wide())), false);
   over.addEventListener("change", usual);
-  addEventListener("pane-opens", (event) => event.detail !== side && set(false, false));
+  addEventListener("pane-opens", (event) => {
+    if (event instanceof CustomEvent && event.detail !== side) set(false, false);
+  });
   document.addEventListener("pointerdown", (event) => {
-    if (over.matches && isOpen() && event.target.closest(".middle")) set(false, false);
+    if (over.matches && isOpen() && event.target instanceof Element && event.target.closest(".middle"))
+      set(false, false);
   });
   usual();
   return {
@@ -97,7 +105,8 @@ export function sidePane(side, name, tabs) {
       return current;
     },
     count(key, text) {
-      const { badge } = heads.get(key);
+      const badge = badges.get(key);
+      if (!badge) return;
       badge.hidden = !text;
       replace(badge, text || "");
     },

@@ -1,7 +1,7 @@
 // The explorer's page: puts its parts together and keeps them in step with the server.
 
 import { count, el } from "../view/elements.js";
-import { getJson, listen, NO_ANSWER } from "./api.js";
+import { ApiError, getJson, listen, NO_ANSWER, sentenceOf } from "./api.js";
 import { saveButton, tableChoice } from "./bar.js";
 import { colorBy, coloringPicker } from "./coloring.js";
 import { dataPane, readingState } from "./data_pane.js";
@@ -21,7 +21,8 @@ import { keepState } from "./session.js";
 import { createStage } from "./stage.js";
 import { createStore, isActive } from "./store.js";
 
-const app = { store: createStore(), notice };
+/** @type {App} */
+const app = /** @type {any} */ ({ store: createStore(), notice }); // the parts below add themselves
 const { store } = app;
 app.sendings = el("div", { class: "sendings" });
 app.stage = createStage(app);
@@ -38,8 +39,8 @@ const right = sidePane("right", "Details", [
   ["point", "Point", pointPane(app)],
   ["map", "Map", mapPane(app)],
 ]);
-const lost = el("div", { class: "lost", role: "alert", hidden: true }, glyph("warning"), el("span", null, NO_ANSWER));
-const lostWords = lost.lastChild;
+const lostWords = el("span", null, NO_ANSWER);
+const lost = el("div", { class: "lost", role: "alert", hidden: true }, glyph("warning"), lostWords);
 const other = el("div", { class: "other" });
 const search = searchBox(app);
 const tablePicker = tableChoice(app);
@@ -50,8 +51,9 @@ app.viewOptions = {
   actions: (map) => panelActions(map.key),
   statusActions: ({ key, status }) => {
     const map = store.maps.get(key);
+    if (!map) return [];
     if (status === "queued" || status === "running") return [{ text: "Cancel", run: () => cancelMap(app, map) }];
-    if (status === "done") return map?.outdated ? [{ text: "Update", run: () => runAgain(app, map) }] : [];
+    if (status === "done") return map.outdated ? [{ text: "Update", run: () => runAgain(app, map) }] : [];
     return [
       { text: "Run again", run: () => runAgain(app, map) },
       { text: "Remove", run: () => removeMap(app, map) },
@@ -59,11 +61,12 @@ app.viewOptions = {
   },
 };
 // The menu of a panel: what the list of maps offers, except for what the view has itself.
-const panelActions = (key) =>
-  mapActions(app, store.maps.get(key))
-    .filter(Boolean)
-    .map(([text, run, { disabled } = {}]) => !disabled && { text, run })
-    .filter(Boolean);
+/** @type {(key: string) => Action[]} */
+const panelActions = (key) => {
+  const map = store.maps.get(key),
+    items = map ? mapActions(app, map).filter(Boolean) : [];
+  return items.filter(([, , more]) => !more?.disabled).map(([text, run]) => ({ text, run }));
+};
 const bar = el(
   "header",
   { class: "bar" },
@@ -114,7 +117,7 @@ const shapeOf = (table) =>
     table?.image_shape,
     table?.columns?.map((column) => [column.name, column.kind, column.role === "label"]),
   ]);
-const askedTable = () => new URLSearchParams(location.hash.slice(1)).get("table"); // in the address
+const askedTable = () => new URLSearchParams(location.hash.slice(1)).get("table") ?? ""; // in the address
 const heard = new Map(); // when tables and maps were last reported, by id
 const gone = new Set(); // tables that were removed: events about them may come late
 app.takeTable = (table) => {
@@ -177,7 +180,7 @@ async function showCurrent() {
     hidden: new Set(),
     focus: null,
     point: null,
-    selection: null,
+    selection: [],
     selected: 0,
     conditions: [],
     shown: null,
@@ -192,7 +195,7 @@ async function showCurrent() {
   saveMenu.hidden = !ready;
   app.stage.element.hidden = !ready;
   document.body.classList.toggle("no-table", !table);
-  if (!ready) {
+  if (!ready || !tableId) {
     for (const event of ["current", "maps", "selection", "filter", "focus"]) store.emit(event);
     replace(other, table ? readingState(app) : emptyState(app));
     return;
@@ -276,9 +279,10 @@ app.takeMap = (map) => {
   const newer = (map.run ?? 0) - (before?.run ?? 0); // it is computed again in its place
   if (before && (newer < 0 || (newer === 0 && before.status === "done" && isActive(map)))) return; // an event that was overtaken
   if (before && newer > 0) app.stage.renew(map.id);
-  store.maps.set(map.id, { ...before, ...map });
+  const merged = { ...before, ...map };
+  store.maps.set(map.id, merged);
   if (!before) noMaps();
-  app.stage.update(store.maps.get(map.id));
+  app.stage.update(merged);
   tellOfEnd(app, before, map);
   const { coloring } = store;
   const isMeasured = (each) => each?.measures?.some((measure) => measure.name === coloring.measure);
@@ -302,7 +306,8 @@ app.dropMap = (id) => {
 app.hideMap = (id, hide) => {
   if (hide) store.hidden.add(id);
   else store.hidden.delete(id);
-  app.stage.update(store.maps.get(id));
+  const map = store.maps.get(id);
+  if (map) app.stage.update(map);
   store.emit("maps");
   store.emit("hidden");
 };
@@ -379,7 +384,7 @@ async function start() {
       connection,
     );
     const first =
-      store.tables.get(askedTable()) ?? store.tables.get(session.table) ?? [...store.tables.values()].at(-1);
+      store.tables.get(askedTable()) ?? store.tables.get(session.table ?? "") ?? [...store.tables.values()].at(-1);
     if (first) await app.showTable(first);
     else await showCurrent();
   } catch (error) {
@@ -389,18 +394,18 @@ async function start() {
         "div",
         { class: "empty failed" },
         el("h1", null, "The explorer could not start"),
-        el("p", { class: "lead" }, error.message),
+        el("p", { class: "lead" }, sentenceOf(error)),
       ),
     );
-    if (error.status === undefined) throw error;
+    if (!(error instanceof ApiError)) throw error;
   } finally {
     document.documentElement.dataset.started = "yes";
   }
 }
 
 addEventListener("hashchange", () => {
-  const asked = askedTable();
-  if (asked && asked !== store.tableId && store.tables.has(asked)) app.showTable(store.tables.get(asked));
+  const asked = store.tables.get(askedTable());
+  if (asked && asked.id !== store.tableId) app.showTable(asked);
 });
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // without the token
 start();

@@ -10,12 +10,14 @@ import { fillPlaced } from "./placed.js";
 import { isActive } from "./store.js";
 import { asPython } from "./words.js";
 
+/** @type {Record<string, string>} */
 const TITLES = {
   scree: "Scree: explained variance",
   Shepard: "Shepard diagram: distances in the data and on the map",
   R_NX: "R_NX: neighborhoods preserved, beyond chance",
 };
 
+/** @type {(app: App) => HTMLElement} */
 export function mapPane(app) {
   const { store } = app;
   const head = el("div");
@@ -23,11 +25,11 @@ export function mapPane(app) {
   const charts = el("div", { class: "charts" });
   const placed = el("div");
   const pane = el("div", { class: "pane-body" }, head, numbers, charts, placed);
-  let chartsOf = null;
+  let chartsOf = "";
   let seen = "";
 
   function fill() {
-    const map = store.maps.get(store.focus);
+    const map = store.maps.get(store.focus ?? "");
     const now = map
       ? JSON.stringify([
           map.id,
@@ -53,7 +55,7 @@ export function mapPane(app) {
         el("p", { class: "note" }, "Click the name of a map to see its parameters, scores and charts."),
       );
       for (const part of [numbers, charts, placed]) replace(part);
-      chartsOf = null;
+      chartsOf = "";
       return;
     }
     const done = map.status === "done";
@@ -103,7 +105,9 @@ export function mapPane(app) {
       (map.warnings ?? []).map((warning) => el("p", { class: "remark" }, glyph("info"), el("span", null, warning))),
     );
     const method = store.method(map.method);
-    const scores = Object.entries(map.scores ?? {}).filter(([, reply]) => reply !== null);
+    const scores = Object.entries(map.scores ?? {}).flatMap(([name, reply]) =>
+      reply ? [/** @type {[string, ScoreRecord]} */ ([name, reply])] : [],
+    );
     const given = Object.entries(map.parameters ?? {});
     replace(
       numbers,
@@ -112,7 +116,7 @@ export function mapPane(app) {
       el("h3", null, "How it was computed"),
       facts([
         ["method", method?.name ?? map.method],
-        ...given.map(([name, value]) => [name.replaceAll("_", " "), asPython(value)]),
+        ...given.map(([name, value]) => /** @type {[string, string]} */ ([name.replaceAll("_", " "), asPython(value)])),
         ["other parameters", "defaults"],
         ["components", map.components ?? "–"],
         Number.isFinite(map.seconds) && map.seconds !== null ? ["time", duration(map.seconds)] : null,
@@ -120,7 +124,7 @@ export function mapPane(app) {
       ]),
     );
     if (!done) {
-      chartsOf = null;
+      chartsOf = "";
       replace(charts);
       replace(placed);
     } else if (chartsOf !== `${map.id} ${map.run} ${map.curves}`) {
@@ -152,13 +156,17 @@ export function mapPane(app) {
       ),
     );
   }
-  store.on("placed", (id) => id === store.focus && fillPlaced(app, store.maps.get(id), placed));
+  store.on("placed", (id) => {
+    const map = store.maps.get(id);
+    if (map && id === store.focus) fillPlaced(app, map, placed);
+  });
   store.on("focus", fill);
   store.on("maps", fill);
   store.on("current", fill);
   return pane;
 }
 
+/** @type {(title: string, curve: Curve) => HTMLElement} */
 const figureOf = (title, curve) =>
   el("figure", null, el("figcaption", null, title), curveChart(curve, { name: title }));
 
@@ -174,6 +182,7 @@ const FIRST_SCORES = [
   "reconstruction error",
 ];
 
+/** @type {(scores: [string, ScoreRecord][]) => Child[]} */
 function scoreList(scores) {
   const lines = (list) =>
     facts(
@@ -195,23 +204,32 @@ function scoreList(scores) {
 }
 
 // Move the points of this panel to where another map has them, and back.
+/** @type {(app: App, map: MapRecord) => HTMLElement | null} */
 function morphControl(app, map) {
   const others = app.store.mapList().filter((other) => other.id !== map.id && other.status === "done");
   if (!others.length) return null;
   const there = app.stage.view?.panelOf(map.id)?.map.key ?? map.id;
   const moved = there === map.id ? "" : there;
   return choice(
-    [["", moved ? "Back to this map" : "Morph to…"], ...others.map((other) => [other.id, other.name])],
+    [
+      ["", moved ? "Back to this map" : "Morph to…"],
+      ...others.map((other) => /** @type {[string, string]} */ ([other.id, other.name])),
+    ],
     moved,
-    (to) => app.stage.view.morph(map.id, to || map.id),
+    (to) => app.stage.view?.morph(map.id, to || map.id),
     { class: "small", "aria-label": "Morph to another map" },
   );
 }
 
+/** @type {(app: App, map: MapRecord) => (MenuItem | null)[]} */
 function exportsOf(app, map) {
   const { stage, store } = app;
   const safe = map.name.replace(/[^\w.-]+/g, "_");
-  const picture = (kind) => attempt(async () => offer(await stage.view[kind](map.id), `${safe}.${kind}`));
+  /** @type {(kind: "png" | "svg") => Promise<void>} */
+  const picture = async (kind) => {
+    await attempt(async () => stage.view && offer(await stage.view[kind](map.id), `${safe}.${kind}`));
+  };
+  /** @type {(path: string, name: string, options?: { method?: string, json?: unknown }) => Promise<void>} */
   const file = (path, name, options) =>
     attempt(async () => {
       const made = await getFile(path, name, options);
@@ -234,6 +252,7 @@ function exportsOf(app, map) {
   ];
 }
 
+/** @type {(app: App) => Promise<void>} */
 export async function saveReport(app) {
   const { store } = app;
   const maps = store
@@ -246,7 +265,7 @@ export async function saveReport(app) {
   }
   const wait = notice("The report is being written.");
   await attempt(async () => {
-    const made = await getFile(`/tables/${store.tableId}/report`, `${store.table.name}.html`, {
+    const made = await getFile(`/tables/${store.tableId}/report`, `${store.table?.name}.html`, {
       method: "POST",
       json: { maps },
     });
@@ -256,6 +275,7 @@ export async function saveReport(app) {
   wait.remove();
 }
 
+/** @type {(map: MapRecord) => Promise<void>} */
 async function showCode(map) {
   const code = await attempt(() => getJson(`/maps/${map.id}/code`));
   if (!code) return;

@@ -8,6 +8,7 @@ import { askText, askYes, attempt, notice } from "./notices.js";
 import { isActive } from "./store.js";
 import { asPercent, asPython } from "./words.js";
 
+/** @type {Record<string, string>} */
 export const STATES = {
   queued: "waiting",
   running: "being computed",
@@ -20,14 +21,16 @@ export const OUTDATED = "Computed from other columns, labels, weights or scales 
 export const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
 
 // How far a map is: stage, percent and time left, as far as they are known.
+/** @type {(map: MapRecord) => string} */
 export function mapProgress(map) {
   const parts = map.stage ? [map.stage] : [];
-  if (map.fraction > 0) parts.push(asPercent(map.fraction));
+  if (map.fraction) parts.push(asPercent(map.fraction));
   if (Number.isFinite(map.seconds_left)) parts.push(`${duration(map.seconds_left)} left`);
   return parts.join(", ");
 }
 
 // What a map is doing, in one line.
+/** @type {(map: MapRecord) => string} */
 export function mapState(map) {
   if (map.status === "running") return mapProgress(map) || "Being computed";
   if (map.status === "queued") return "Waiting for its turn";
@@ -36,17 +39,21 @@ export function mapState(map) {
   return map.error || (map.status === "broken" ? BROKEN : "It failed.");
 }
 
+/** @type {(map: MapRecord) => string} */
 export const parametersText = (map) =>
   Object.entries(map.parameters ?? {})
     .map(([name, value]) => `${name}=${asPython(value)}`)
     .join(", ");
 
+/** @type {(app: App, map: MapRecord) => Promise<unknown>} */
 export const cancelMap = (app, map) => attempt(() => postJson(`/maps/${map.id}/cancel`));
 // A map that failed or is outdated is computed again in its place. Of a finished one, a second one is made.
+/** @type {(app: App, map: MapRecord) => Promise<unknown>} */
 export const runAgain = (app, map) =>
   map.status === "done" && !map.outdated
     ? startMap(app, map.method, map.parameters ?? {}, map.name)
     : attempt(async () => (await app.store.settled(), app.takeMap(await postJson(`/maps/${map.id}/restart`))));
+/** @type {(app: App) => Promise<void>} */
 const updateAll = async (app) => {
   for (const map of outdatedMaps(app.store)) await runAgain(app, map);
 };
@@ -54,6 +61,7 @@ const outdatedMaps = (store) =>
   store.mapList().filter((map) => map.outdated && (map.status === "done" || isActive(map)));
 
 // Above the maps: how many were computed before the table was changed.
+/** @type {(app: App) => HTMLElement} */
 export function outdatedBar(app) {
   const { store } = app;
   const words = el("span");
@@ -74,11 +82,13 @@ export function outdatedBar(app) {
   return bar;
 }
 
+/** @type {(app: App, map: MapRecord) => Promise<void>} */
 export async function renameMap(app, map) {
   const name = await askText("Rename the map", { value: map.name });
   if (name) await attempt(() => patchJson(`/maps/${map.id}`, { name }));
 }
 
+/** @type {(app: App, map: MapRecord, ask?: boolean) => Promise<void>} */
 export async function removeMap(app, map, ask = true) {
   if (
     ask &&
@@ -92,11 +102,13 @@ export async function removeMap(app, map, ask = true) {
   });
 }
 
+/** @type {(app: App, map: MapRecord) => void} */
 export function changeParameters(app, map) {
   app.openTab("methods");
   app.chooseMethod(map.method, map.parameters ?? {});
 }
 
+/** @type {(app: App, map: MapRecord) => (MenuItem | null)[]} */
 export function mapActions(app, map) {
   const { store } = app;
   const hidden = store.hidden.has(map.id);
@@ -117,23 +129,23 @@ export function mapActions(app, map) {
   ];
 }
 
+/** @type {(app: App) => HTMLElement} */
 export function mapsPane(app) {
   const { store } = app;
   const list = el("div", { class: "maps-list" });
   const foot = el("div", { class: "row" });
   const pane = el("div", { class: "pane-body" }, list, foot);
   const lines = new Map();
+  /** @type {(map: MapRecord) => MapRecord} */
+  const now = (map) => store.maps.get(map.id) ?? map;
 
   function line(map) {
     const title = el("button", { type: "button", class: "link map-name", onclick: () => app.focusMap(map.id) });
     const state = el("small", { class: "state" });
     const bar = el("progress", { max: 1 });
-    const more = symbolButton(
-      "dots",
-      `Actions of ${map.name}`,
-      () => actionMenu(more, mapActions(app, store.maps.get(map.id))),
-      { "aria-haspopup": "menu" },
-    );
+    const more = symbolButton("dots", `Actions of ${map.name}`, () => actionMenu(more, mapActions(app, now(map))), {
+      "aria-haspopup": "menu",
+    });
     const quick = el("span");
     const parameters = el("small", { class: "doc" });
     const node = el(
@@ -161,7 +173,9 @@ export function mapsPane(app) {
         button("Choose a method", { kind: "small", onclick: () => app.openTab("methods") }),
       );
     } else
-      list.querySelector(":scope > .note")?.parentNode.replaceChildren(...[...lines.values()].map((each) => each.node));
+      list
+        .querySelector(":scope > .note")
+        ?.parentElement?.replaceChildren(...[...lines.values()].map((each) => each.node));
     for (const map of maps) {
       if (!lines.has(map.id)) {
         lines.set(map.id, line(map));
@@ -192,10 +206,10 @@ export function mapsPane(app) {
         each.quick.dataset.kind = wanted;
         replace(
           each.quick,
-          wanted === "stop" && symbolButton("stop", "Cancel", () => cancelMap(app, store.maps.get(map.id))),
+          wanted === "stop" && symbolButton("stop", "Cancel", () => cancelMap(app, now(map))),
           wanted === "update" &&
-            button("Update", { kind: "small", title: OUTDATED, onclick: () => runAgain(app, store.maps.get(map.id)) }),
-          wanted === "redo" && symbolButton("redo", "Run again", () => runAgain(app, store.maps.get(map.id))),
+            button("Update", { kind: "small", title: OUTDATED, onclick: () => runAgain(app, now(map)) }),
+          wanted === "redo" && symbolButton("redo", "Run again", () => runAgain(app, now(map))),
         );
       }
     }
@@ -227,6 +241,7 @@ export function mapsPane(app) {
 }
 
 // Tell of maps that end while the page is open.
+/** @type {(app: App, before: MapRecord | undefined, map: MapRecord) => void} */
 export function tellOfEnd(app, before, map) {
   if (!before || before.status === map.status || !isActive(before)) return;
   if (map.status === "failed" || map.status === "broken")

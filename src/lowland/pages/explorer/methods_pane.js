@@ -1,7 +1,7 @@
 // The left pane's second tab: choose a method, set its parameters, see what it will cost, and start it.
 
 import { bytes, duration, el, some } from "../view/elements.js";
-import { ApiError, postJson } from "./api.js";
+import { ApiError, postJson, sentenceOf } from "./api.js";
 import { button, glyph, replace } from "./elements.js";
 import { parameterForm } from "./form.js";
 import { attempt, notice } from "./notices.js";
@@ -9,12 +9,14 @@ import { debounced } from "./store.js";
 
 export const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
 // The summary without the name in front of it.
+/** @type {(method: MethodRecord) => string} */
 const shortSummary = (method) => {
   const at = method.summary.indexOf(": ");
   const text = at > 0 && at < 60 ? method.summary.slice(at + 2) : method.summary;
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
 
+/** @type {(app: App) => HTMLElement} */
 export function methodsPane(app) {
   const { store } = app;
   const list = el("div", { class: "methods" });
@@ -28,6 +30,7 @@ export function methodsPane(app) {
   const chooser = el("div", { class: "chooser" }, usual, search, list);
   const chosen = el("div", { class: "chosen", hidden: true });
   const pane = el("div", { class: "pane-body" }, chooser, chosen);
+  /** @type {(() => Promise<void>) | null} */
   let estimated = null; // estimates of the usual maps: made when the pane is seen, since they fit samples of the rows
   new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && estimated?.()).observe(pane);
 
@@ -38,7 +41,9 @@ export function methodsPane(app) {
         .filter((map) => !Object.keys(map.parameters ?? {}).length)
         .map((map) => map.method),
     );
-    const known = USUAL.map((verb) => store.method(verb)).filter((method) => method && !made.has(method.name));
+    const known = USUAL.map((verb) => store.method(verb))
+      .filter(Boolean)
+      .filter((method) => !made.has(method.name));
     if (!known.length) {
       replace(usual);
       return;
@@ -166,7 +171,7 @@ export function methodsPane(app) {
       el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
       el("div", { class: "start" }, cost, wrong, start),
     );
-    pane.parentNode?.scrollTo?.(0, 0);
+    pane.parentElement?.scrollTo(0, 0);
     changed();
   }
 
@@ -196,26 +201,29 @@ export function methodsPane(app) {
   return pane;
 }
 
+let estimateAsked = {}; // the latest question
+
 // Time and memory of a map before it starts, and a warning beyond the limits.
+/** @type {(app: App, method: MethodRecord, form: ParameterForm, cost: HTMLElement) => Promise<void>} */
 async function showEstimate(app, method, form, cost) {
   const { session, tableId } = app.store;
   if (form.problems().length || app.store.table?.status !== "ready") {
     replace(cost);
     return;
   }
-  const asked = (showEstimate.asked = {});
+  const asked = (estimateAsked = {});
   cost.classList.add("asking");
   if (!cost.firstChild) replace(cost, el("small", { class: "doc" }, "Time and memory are being estimated."));
   let reply;
   try {
     reply = await postJson("/estimates", { table: tableId, method: method.verb, parameters: form.values() });
   } catch (error) {
-    if (asked === showEstimate.asked) replace(cost, el("p", { class: "wrong" }, error.message));
+    if (asked === estimateAsked) replace(cost, el("p", { class: "wrong" }, sentenceOf(error)));
     return;
   } finally {
-    if (asked === showEstimate.asked) cost.classList.remove("asking");
+    if (asked === estimateAsked) cost.classList.remove("asking");
   }
-  if (asked !== showEstimate.asked) return; // a later question is under way
+  if (asked !== estimateAsked) return; // a later question is under way
   if (reply.reason) {
     replace(cost, el("p", { class: "wrong" }, reply.reason));
     return;
@@ -224,8 +232,9 @@ async function showEstimate(app, method, form, cost) {
     Number.isFinite(reply.low) && reply.high > 1.5 * Math.max(1, reply.low)
       ? `${duration(reply.low)} to ${duration(reply.high)}`
       : duration(reply.seconds);
-  const tooLong = session.limits?.seconds && reply.seconds > session.limits.seconds;
-  const tooLarge = session.limits?.memory_bytes && reply.bytes > session.limits.memory_bytes;
+  const { seconds: longest = Infinity, memory_bytes: largest = Infinity } = session?.limits ?? {};
+  const tooLong = reply.seconds > longest;
+  const tooLarge = reply.bytes > largest;
   replace(
     cost,
     el(
@@ -243,7 +252,7 @@ async function showEstimate(app, method, form, cost) {
         el(
           "span",
           null,
-          `Longer than the limit of ${duration(session.limits.seconds)}: it would be stopped. Choose a quicker method, or a part of the rows.`,
+          `Longer than the limit of ${duration(longest)}: it would be stopped. Choose a quicker method, or a part of the rows.`,
         ),
       ),
     tooLarge &&
@@ -254,16 +263,18 @@ async function showEstimate(app, method, form, cost) {
         el(
           "span",
           null,
-          `More than the limit of ${bytes(session.limits.memory_bytes)} of memory: it would be stopped. Choose another method, or a part of the rows.`,
+          `More than the limit of ${bytes(largest)} of memory: it would be stopped. Choose another method, or a part of the rows.`,
         ),
       ),
   );
 }
 
 // Begin a map, as soon as the rows are prepared. Problems are shown, or thrown if the caller shows them.
+/** @type {(app: App, method: MethodRecord | string, parameters: Record<string, unknown>, name?: string, throws?: boolean) => Promise<MapRecord | undefined>} */
 export async function startMap(app, method, parameters, name, throws = false) {
   await app.store.settled();
-  const body = { table: app.store.tableId, method: method.verb ?? method, parameters };
+  /** @type {Record<string, unknown>} */
+  const body = { table: app.store.tableId, method: typeof method === "string" ? method : method.verb, parameters };
   if (name) body.name = name;
   const map = throws ? await postJson("/maps", body) : await attempt(() => postJson("/maps", body));
   if (map && !app.store.maps.has(map.id)) app.takeMap(map); // events are newer than this answer

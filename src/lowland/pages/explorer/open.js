@@ -1,7 +1,7 @@
 // Opening data: a file of the folder, a file from elsewhere (sent to the server), an example, or a saved session.
 
 import { bytes, el } from "../view/elements.js";
-import { getJson, postJson, sendFile } from "./api.js";
+import { getJson, isAbort, postJson, sendFile } from "./api.js";
 import { button, glyph, replace } from "./elements.js";
 import { attempt, notice, openDialog, tellProblem } from "./notices.js";
 import { asPercent } from "./words.js";
@@ -9,12 +9,13 @@ import { asPercent } from "./words.js";
 const ARCHIVE = ".lowland-session";
 
 // Send a file, with its progress shown and a button to cancel; then open the table.
+/** @type {(app: App, file: File) => Promise<void>} */
 export async function sendData(app, file) {
   const { session } = app.store;
   const limit = session?.limits?.upload_bytes;
   if (limit && file.size > limit) {
     notice(
-      `${file.name} has ${bytes(file.size)}. At most ${bytes(limit)} can be sent: put it into ${session.folder} and open it there.`,
+      `${file.name} has ${bytes(file.size)}. At most ${bytes(limit)} can be sent: put it into ${session?.folder} and open it there.`,
       "problem",
     );
     return;
@@ -38,29 +39,32 @@ export async function sendData(app, file) {
     const table = await done;
     await app.showTable(table);
   } catch (error) {
-    if (error.name === "AbortError") notice(`${file.name} was not sent.`);
+    if (isAbort(error)) notice(`${file.name} was not sent.`);
     else tellProblem(error);
   } finally {
     box.remove();
   }
 }
 
+/** @type {(app: App, path: string, read?: object) => Promise<TableRecord | undefined>} */
 export async function openPath(app, path, read = {}) {
   const table = await attempt(() => postJson("/tables", { path, read }));
   if (table) await app.showTable(table);
   return table;
 }
 
+/** @type {(app: App, name: string) => Promise<void>} */
 export async function openExample(app, name) {
   const table = await attempt(() => postJson("/examples", { name }));
   if (table) await app.showTable(table);
 }
 
+/** @type {(app: App, close?: () => void) => void} */
 function chooseFile(app, close) {
   const input = el("input", { type: "file", class: "unseen", multiple: true });
   input.addEventListener("change", () => {
     close?.();
-    for (const file of input.files) sendData(app, file);
+    for (const file of input.files ?? []) sendData(app, file);
     input.remove();
   });
   document.body.append(input);
@@ -68,6 +72,7 @@ function chooseFile(app, close) {
 }
 
 // The browser of the folder.
+/** @type {(app: App, onopen: (path: string) => unknown) => HTMLElement} */
 export function folderList(app, onopen) {
   const list = el("div", { class: "files", role: "list", "aria-label": "Files in the folder" });
   const trail = el("div", { class: "trail" });
@@ -77,7 +82,7 @@ export function folderList(app, onopen) {
     const parts = found.path ? found.path.split("/").filter((part) => part && part !== ".") : [];
     replace(
       trail,
-      el("button", { type: "button", class: "link", onclick: () => enter("") }, app.store.session.folder),
+      el("button", { type: "button", class: "link", onclick: () => enter("") }, app.store.session?.folder),
       parts.map((part, i) => [
         " / ",
         el("button", { type: "button", class: "link", onclick: () => enter(parts.slice(0, i + 1).join("/")) }, part),
@@ -121,6 +126,7 @@ export function folderList(app, onopen) {
   return el("div", { class: "folder" }, trail, list);
 }
 
+/** @type {(app: App) => void} */
 export function openData(app) {
   openDialog("Open data", (close) => [
     folderList(app, (path) => {
@@ -138,6 +144,7 @@ export function openData(app) {
   ]);
 }
 
+/** @type {(app: App, close?: () => void) => HTMLElement} */
 function exampleButtons(app, close) {
   const box = el("div", { class: "examples" });
   attempt(async () =>
@@ -157,6 +164,7 @@ function exampleButtons(app, close) {
 }
 
 // What a person sees before any data is open.
+/** @type {(app: App) => HTMLElement} */
 export function emptyState(app) {
   return el(
     "div",
@@ -186,6 +194,7 @@ export function emptyState(app) {
 }
 
 // Files may be dropped anywhere.
+/** @type {(app: App) => void} */
 export function acceptDrops(app) {
   const veil = el(
     "div",
@@ -210,6 +219,6 @@ export function acceptDrops(app) {
     event.preventDefault();
     depth = 0;
     veil.hidden = true;
-    for (const file of event.dataTransfer.files) sendData(app, file);
+    for (const file of event.dataTransfer?.files ?? []) sendData(app, file);
   });
 }

@@ -6,6 +6,7 @@ import { closePopover, glyph, popover, replace } from "./elements.js";
 const MOST = 200; // items shown at once; the search finds the others
 
 // groups(): [{ name, items: [{ key, text, note, title }] }]; onpick(key).
+/** @type {(options: { name: string, groups: () => PickerGroup[], onpick: (key: string) => unknown, text?: string, kind?: string }) => { element: HTMLElement, show: (words: string) => void }} */
 export function picker({ name, groups, onpick, text = "", kind = "" }) {
   const shown = el("span", { class: "picked" }, text);
   const anchor = el(
@@ -31,6 +32,7 @@ export function picker({ name, groups, onpick, text = "", kind = "" }) {
   };
 }
 
+/** @type {(anchor: HTMLElement, name: string, groups: () => PickerGroup[], onpick: (key: string) => unknown) => void} */
 function openList(anchor, name, groups, onpick) {
   const all = groups();
   const total = all.reduce((sum, group) => sum + group.items.length, 0);
@@ -42,6 +44,7 @@ function openList(anchor, name, groups, onpick) {
     spellcheck: "false",
   });
   const list = el("div", { class: "picker-list", role: "listbox", "aria-label": name });
+  /** @type {HTMLElement[]} */
   let options = [];
   let at = 0;
 
@@ -78,7 +81,6 @@ function openList(anchor, name, groups, onpick) {
           el("span", { class: "option-text" }, item.text),
           item.note && el("small", null, item.note),
         );
-        node.pick = () => pick(item.key);
         options.push(node);
         return node;
       });
@@ -100,7 +102,7 @@ function openList(anchor, name, groups, onpick) {
       mark(at + step);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      options[at]?.pick();
+      options[at]?.click();
     }
   };
   fill();

@@ -6,17 +6,19 @@ import { button, replace, symbolButton } from "./elements.js";
 import { attempt, notice, openDialog } from "./notices.js";
 import { folderList } from "./open.js";
 
+let placedAsked = {}; // the latest question
 const waiting = new Set(); // ids of rows that are being placed for this page
 
+/** @type {(app: App, map: MapRecord, box: HTMLElement) => Promise<void>} */
 export async function fillPlaced(app, map, box) {
   replace(box, el("h3", null, "New rows"));
   if (!map.has_transform) {
     box.append(el("p", { class: "note" }, "This method cannot place new rows on a finished map."));
     return;
   }
-  const asked = (fillPlaced.asked = {});
+  const asked = (placedAsked = {});
   const reply = await attempt(() => getJson(`/maps/${map.id}/placed`));
-  if (!reply || app.store.focus !== map.id || asked !== fillPlaced.asked) return; // or a later question is under way
+  if (!reply || app.store.focus !== map.id || asked !== placedAsked) return; // or a later question is under way
   for (const each of reply) tookPlace(app, each); // the event may have come before the rows were known to be placed
   const again = () => fillPlaced(app, map, box);
   const place = async (sent) => {
@@ -29,7 +31,10 @@ export async function fillPlaced(app, map, box) {
     type: "file",
     class: "unseen",
     "aria-label": "File of new rows",
-    onchange: () => input.files[0] && place(() => sendFile(`/maps/${map.id}/place`, input.files[0]).done),
+    onchange: () => {
+      const file = input.files?.[0];
+      if (file) place(() => sendFile(`/maps/${map.id}/place`, file).done);
+    },
   });
   const fromFolder = () =>
     openDialog("Place new rows", (close) =>
@@ -62,7 +67,7 @@ export async function fillPlaced(app, map, box) {
           attempt(
             async () => (
               await deleteAt(`/maps/${map.id}/placed/${each.id}`),
-              app.stage.view.update(map.id, { placed: null }),
+              app.stage.view?.update(map.id, { placed: null }),
               again()
             ),
           ),
@@ -79,19 +84,20 @@ export async function fillPlaced(app, map, box) {
         button("Hide", {
           kind: "small",
           title: "Do not draw new rows",
-          onclick: () => app.stage.view.update(map.id, { placed: null }),
+          onclick: () => app.stage.view?.update(map.id, { placed: null }),
         }),
     ),
   );
 }
 
+/** @type {(app: App, map: MapRecord, each: PlacedRecord) => Promise<void>} */
 async function showPlaced(app, map, each) {
   await attempt(async () => {
     const [coordinates, names] = await Promise.all([
       getFloats(`/maps/${map.id}/placed/${each.id}`),
       getJson(`/maps/${map.id}/placed/${each.id}/names`),
     ]);
-    app.stage.view.update(map.id, {
+    app.stage.view?.update(map.id, {
       placed: { coordinates, names: names ?? Array.from({ length: each.n }, (_, i) => `${each.name}, row ${i}`) },
     });
     notice(`${some(each.n, "new row")} drawn on ${map.name} as stars.`, "done");
@@ -99,6 +105,7 @@ async function showPlaced(app, map, each) {
 }
 
 // The server tells that rows have been placed, or why not.
+/** @type {(app: App, each: PlacedRecord) => void} */
 export function tookPlace(app, each) {
   const map = app.store.maps.get(each.map);
   if (!map || !waiting.has(each.id) || ["queued", "running"].includes(each.status)) return;

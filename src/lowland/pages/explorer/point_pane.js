@@ -13,6 +13,7 @@ import { cellText } from "./words.js";
 
 const VALUES = 60; // columns listed
 
+/** @type {(app: App) => HTMLElement} */
 export function pointPane(app) {
   const { store } = app;
   const head = el("div");
@@ -70,7 +71,7 @@ export function pointPane(app) {
         }),
         button("Select its neighbors", {
           kind: "small",
-          onclick: () => app.stage.view.selectRows([row, ...(store.near ?? [])]),
+          onclick: () => app.stage.view?.selectRows([row, ...(store.near ?? [])]),
         }),
       ),
       el("label", { class: "row" }, el("span", { class: "field-name" }, "Neighbors"), slider, shown),
@@ -107,10 +108,11 @@ export function pointPane(app) {
   const later = debounced(() => fillNeighbors(asked), 150);
 
   async function fillNeighbors(turn) {
-    const { point: row, tableId, neighbors: k } = store;
+    const { point: row, table, tableId, neighbors: k } = store;
+    if (row === null || !table) return;
     const reply = await attempt(() => getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`));
     if (!reply || turn !== asked) return;
-    const names = await namesOf(store.table, tableId, reply.rows);
+    const names = await namesOf(table, reply.rows);
     if (turn !== asked) return;
     store.near = reply.rows;
     const byMap = showNeighbors(app, row, reply.rows);
@@ -165,20 +167,24 @@ export function pointPane(app) {
 }
 
 // The ids of some rows, or their numbers.
-async function namesOf(table, tableId, rows) {
+/** @type {(table: TableRecord, rows: number[]) => Promise<string[]>} */
+async function namesOf(table, rows) {
   const id = table.columns.findIndex((column) => column.role === "id");
-  const cells = id >= 0 && rows.length ? await attempt(() => valuesOf(tableId, rows, [id])) : null;
+  const cells = id >= 0 && rows.length ? await attempt(() => valuesOf(table.id, rows, [id])) : null;
   return rows.map((row, i) => String(cells?.[i]?.[0] ?? row));
 }
 
 // Neighbors of a row in the data, drawn on every map; those of each map are found here, from its coordinates.
+/** @type {(app: App, row: number, near: number[]) => Record<string, NeighborSets>} */
 function showNeighbors(app, row, near) {
   const { stage, store } = app;
+  /** @type {Record<string, NeighborSets>} */
   const byMap = {};
   for (const map of store.mapList()) {
     const data = stage.mapData(map.id);
-    if (data?.coordinates) byMap[map.id] = neighborSets(data, { row, neighbors: { near } });
+    const sets = data && neighborSets(data, { row, neighbors: { near } });
+    if (sets) byMap[map.id] = sets;
   }
-  stage.view.show({ row, neighbors: { near, byMap } });
+  stage.view?.show({ row, neighbors: { near, byMap } });
   return byMap;
 }

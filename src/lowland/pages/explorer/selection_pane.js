@@ -3,7 +3,7 @@
 import { contrastBars } from "../view/contrast.js";
 import { count, el, offer, some } from "../view/elements.js";
 import { maskOf, maskText } from "../view/saving.js";
-import { deleteAt, getFile, getJson, postJson } from "./api.js";
+import { ApiError, deleteAt, getFile, getJson, postJson, sentenceOf } from "./api.js";
 import { isNumeric, valuesOf } from "./data_pane.js";
 import { actionMenu, button, replace, symbolButton } from "./elements.js";
 import { keepSelected, shownColumns } from "./filter.js";
@@ -14,6 +14,7 @@ import { debounced } from "./store.js";
 const BUSY = 409; // the status of an answer while a table is read, as after a change of roles
 const PATIENCE = 120; // seconds to wait for it
 
+/** @type {(app: App) => HTMLElement} */
 export function selectionPane(app) {
   const { store } = app;
   const head = el("div");
@@ -65,7 +66,7 @@ export function selectionPane(app) {
         "div",
         { class: "row spread" },
         el("h2", null, `${some(selected, "row")} selected`),
-        symbolButton("close", "Clear the selection", () => app.stage.view.clearSelection()),
+        symbolButton("close", "Clear the selection", () => app.stage.view?.clearSelection()),
       ),
       el(
         "p",
@@ -131,7 +132,7 @@ export function selectionPane(app) {
   };
   const newTable = async () => {
     const name = await askText("New table of the selected rows", {
-      value: `${store.table.name}, ${count(store.selected)} rows`,
+      value: `${store.table?.name}, ${count(store.selected)} rows`,
       action: "Create",
       note: "It gets maps of its own, computed from these rows only.",
     });
@@ -147,7 +148,7 @@ export function selectionPane(app) {
         .mapList()
         .filter((map) => map.status === "done")
         .map((map) => map.id);
-      const { blob, name } = await getFile(`/tables/${store.tableId}/export`, `${store.table.name}.${format}`, {
+      const { blob, name } = await getFile(`/tables/${store.tableId}/export`, `${store.table?.name}.${format}`, {
         method: "POST",
         json: { mask: maskText(store.selection), format, maps },
       });
@@ -158,9 +159,9 @@ export function selectionPane(app) {
   // Which columns set the selection apart. Only once it has been still for a moment: the server reads all columns.
   let waited = 0; // seconds
   const compare = debounced(async () => {
-    const { tableId, selection, selected } = store;
-    if (!selected) return;
-    if (selected === store.table.rows) {
+    const { tableId, table, selection, selected } = store;
+    if (!selected || !table) return;
+    if (selected === table.rows) {
       replace(contrast, el("p", { class: "note" }, "All rows are selected: there is nothing to compare them with."));
       return;
     }
@@ -169,8 +170,9 @@ export function selectionPane(app) {
       reply = await postJson(`/tables/${tableId}/contrast`, { mask: maskText(selection) });
     } catch (error) {
       if (tableId !== store.tableId) return;
-      replace(contrast, el("p", { class: "note" }, error.message));
-      if (error.status === BUSY && selection === store.selection && waited++ < PATIENCE) setTimeout(compare, 1000);
+      replace(contrast, el("p", { class: "note" }, sentenceOf(error)));
+      if (error instanceof ApiError && error.status === BUSY && selection === store.selection && waited++ < PATIENCE)
+        setTimeout(compare, 1000);
       return;
     }
     if (tableId !== store.tableId || selection !== store.selection || selected !== store.selected) return;
@@ -179,12 +181,12 @@ export function selectionPane(app) {
     replace(
       contrast,
       el("h3", null, "What sets them apart"),
-      contrastBars(reply.columns, store.table.columns, (column) => app.colorBy({ kind: "column", column })),
+      contrastBars(reply.columns, table.columns, (column) => app.colorBy({ kind: "column", column })),
     );
   }, 250);
 
   const list = debounced(() => {
-    if (!store.selected || !app.stage.view) return; // another table is shown meanwhile
+    if (!store.selected || !store.table || !app.stage.view) return; // another table is shown meanwhile
     const rows = app.stage.view.selectedRows();
     const { columns, id } = store.table;
     const order = shownColumns(store.table, columns.length); // name, label and shown columns first
@@ -237,7 +239,7 @@ export function selectionPane(app) {
     attempt(async () => {
       const mask =
         each.mask ?? (await getJson(`/tables/${store.tableId}/selections`)).find((one) => one.id === each.id).mask;
-      app.stage.view.select(maskOf(mask, store.table.rows), "new");
+      app.stage.view?.select(maskOf(mask, store.table?.rows ?? 0), "new");
     });
   store.on("selection", fill);
   store.on("current", () => (fill(), loadSaved()));

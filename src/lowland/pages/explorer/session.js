@@ -1,7 +1,7 @@
 // The state of the page for each table: kept by the server, found again after a reload, saved to a file on demand.
 
 import { offer } from "../view/elements.js";
-import { getFile, getJson, putJson } from "./api.js";
+import { getFile, getJson, putJson, sentenceOf } from "./api.js";
 import { colorBy, readClusters } from "./coloring.js";
 import { applyConditions } from "./filter.js";
 import { attempt, notice } from "./notices.js";
@@ -29,6 +29,7 @@ async function tabName() {
 
 // What has another form than expected, as in a damaged session file, is left out.
 const list = (value, fits) => (Array.isArray(value) ? value.filter(fits) : []);
+/** @type {(saved: any) => PageState} */
 const repaired = ({ hidden, clusterings, conditions, coloring, neighbors, ...state }) => ({
   ...state,
   hidden: list(hidden, (id) => typeof id === "string"),
@@ -38,14 +39,16 @@ const repaired = ({ hidden, clusterings, conditions, coloring, neighbors, ...sta
   neighbors: Number.isInteger(neighbors) && neighbors > 0 ? neighbors : null,
 });
 
+/** @param {App} app */
 export function keepState(app) {
   const { store } = app;
+  /** @type {string | null} */
   let opened = null; // the table whose state has been restored: only that may be written
   let last = "";
 
   // Colors, filter and neighbors are kept by what they mean, not by their values.
   const viewState = () => {
-    const { coloring, filter, shown, ...rest } = app.stage.view.save();
+    const { coloring, filter, shown, ...rest } = /** @type {View} */ (app.stage.view).save();
     return rest;
   };
   const current = () => ({
@@ -72,6 +75,7 @@ export function keepState(app) {
       last = ""; // written again after the next change; a lost connection is shown elsewhere
     }
   };
+  /** @type {Debounced<[]>} */
   const later = debounced(write, 700);
   for (const event of ["selection", "coloring", "filter", "point", "focus", "hidden", "looks"]) store.on(event, later);
   addEventListener("visibilitychange", () => document.visibilityState === "hidden" && write());
@@ -97,27 +101,30 @@ export function keepState(app) {
       }
     },
     // Bring back what was seen; the view has been made with the maps of the table.
+    /** @type {(table: string, state: PageState) => Promise<void>} */
     async restore(table, state) {
       const { view } = app.stage;
       const gone = () => view !== app.stage.view; // another table is shown meanwhile
       store.clusterings = state.clusterings.map((each) => readClusters(each, each.name));
       if (state.neighbors) store.neighbors = state.neighbors;
-      if (state.view) {
+      if (state.view && view) {
         try {
           await view.restore({ ...state.view, coloring: null, filter: null, shown: null }); // these are asked for below
         } catch (error) {
-          console.warn(`The former view could not be restored: ${error.message}`);
+          console.warn(`The former view could not be restored: ${sentenceOf(error)}`);
         }
       }
       if (gone()) return;
-      if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index]))
+      if (state.coloring && (state.coloring.kind !== "cluster" || store.clusterings[state.coloring.index ?? -1]))
         await colorBy(app, state.coloring);
       else store.emit("coloring");
+      /** @type {(condition: Condition) => unknown} */
       const known = ({ column, rows }) =>
-        column === null ? rows : store.table.columns.some((each) => each.name === column);
+        column === null ? rows : store.table?.columns.some((each) => each.name === column);
       if (!gone() && state.conditions.some(known)) await applyConditions(app, state.conditions.filter(known));
       if (gone()) return;
-      if (Number.isInteger(state.point) && state.point < store.table.rows) app.showPoint(state.point, false);
+      if (state.point !== undefined && Number.isInteger(state.point) && state.point < (store.table?.rows ?? 0))
+        app.showPoint(state.point, false);
       if (state.focus && store.maps.has(state.focus)) store.set("focus", { focus: state.focus });
       app.takeSelection();
       opened = table;
@@ -127,12 +134,13 @@ export function keepState(app) {
 }
 
 // The table with its maps, selections and this state in one file, to be opened again here or elsewhere.
+/** @type {(app: App) => Promise<void>} */
 export async function saveArchive(app) {
   const { store } = app;
   await app.state.write();
   const wait = notice("The session is being written.");
   await attempt(async () => {
-    const { blob, name } = await getFile(`/tables/${store.tableId}/archive`, `${store.table.name}.lowland-session`);
+    const { blob, name } = await getFile(`/tables/${store.tableId}/archive`, `${store.table?.name}.lowland-session`);
     offer(blob, name);
     notice(`${name} contains the table, its maps and selections. Drop it onto this page to open it again.`, "done");
   });

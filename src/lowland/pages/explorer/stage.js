@@ -10,6 +10,7 @@ import { tellProblem } from "./notices.js";
 import { isActive } from "./store.js";
 import { cellText, DAY } from "./words.js";
 
+/** @type {Record<string, ColumnKind>} */
 const KINDS = {
   number: "number",
   integer: "number",
@@ -27,17 +28,33 @@ const MAIN_SCORES = ["trustworthiness", "continuity", "normalized stress", "down
 const HOVERED = 8; // columns in the hover, besides those the table marks as shown
 
 // The two scores that say most about a map, for its heading.
-function mainScores({ scores }) {
-  const names = Object.keys(scores ?? {}).filter((name) => MAIN_SCORES.includes(name) && scores[name] !== null);
+/** @type {(map: MapRecord) => Record<string, ScoreRecord | null>} */
+function mainScores({ scores = {} }) {
+  const names = Object.keys(scores).filter((name) => MAIN_SCORES.includes(name) && scores[name] !== null);
   names.sort((a, b) => MAIN_SCORES.indexOf(a) - MAIN_SCORES.indexOf(b));
   return Object.fromEntries(names.slice(0, 2).map((name) => [name, scores[name]]));
 }
 
+/** @type {(app: App) => PageStage} */
 export function createStage(app) {
   const { store } = app;
   const root = el("div", { class: "stage" });
   const tools = el("div", { class: "strip" });
-  const stage = { element: root, view: null, show, close, update, remove, renew, liveAt, loadTrust, ready: null };
+  /** @type {PageStage} */
+  const stage = {
+    element: root,
+    view: null,
+    table: null,
+    shape: null,
+    show,
+    close,
+    update,
+    remove,
+    renew,
+    liveAt,
+    loadTrust,
+    mapData: (id) => stage.view?.mapOf(id) ?? null,
+  };
   const loaded = new Map(); // id -> version of the coordinates in the view
   const loading = new Set();
   const wanted = new Map(); // id -> version of a snapshot that came while another was being fetched
@@ -85,12 +102,13 @@ export function createStage(app) {
       .filter(([, text]) => text !== "");
   }
 
+  /** @type {(map: MapRecord) => MapFields} */
   const asViewMap = (map) => ({
     key: map.id,
     name: map.name,
     subtitle: parametersText(map),
     components: map.components ?? 2,
-    n: store.table.rows,
+    n: store.table?.rows,
     status: map.status,
     progress: isActive(map)
       ? { fraction: map.fraction ?? null, text: mapProgress(loaded.has(map.id) ? { ...map, stage: null } : map) }
@@ -103,7 +121,7 @@ export function createStage(app) {
   function show(table) {
     close();
     const label = table.columns.findIndex((column) => column.role === "label");
-    stage.table = new Table({
+    const shown = new Table({
       n: table.rows,
       name: table.name,
       columns: viewColumns(table),
@@ -111,25 +129,28 @@ export function createStage(app) {
       thumbnail: table.has_images ? (row) => `/api/tables/${table.id}/image/${row}` : null,
       details: (row) => detailsOf(table, row),
     });
+    stage.table = shown;
     const room = el("div", { class: "view-room" });
     const strip = el("div", { class: "view-tools" });
     replace(tools, app.colorControl, strip);
     replace(root, tools, room);
     const maps = store.mapList().filter((map) => !store.hidden.has(map.id));
-    stage.view = createView(room, {
-      table: stage.table,
+    const view = createView(room, {
+      table: shown,
       maps: maps.map((map) => new MapData(asViewMap(map))),
       fit: "fill",
       toolbar: strip,
       compact: true,
       ...app.viewOptions,
     });
+    stage.view = view;
     room.addEventListener("click", (event) => {
-      const panel = stage.view?.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(event.target));
+      const at = /** @type {Node} */ (event.target),
+        panel = view.panels.find((each) => each.node.querySelector(".lv-heading")?.contains(at));
       if (panel) app.focusMap(panel.map.key);
     });
     for (const map of maps) fetchCoordinates(map);
-    return stage.view;
+    return view;
   }
 
   function close() {
@@ -144,7 +165,7 @@ export function createStage(app) {
   // A map is new, has changed, or is shown or hidden.
   function update(map) {
     if (!stage.view) return;
-    const shown = viewMap(map.id) !== null;
+    const shown = stage.mapData(map.id) !== null;
     if (store.hidden.has(map.id)) {
       if (shown) remove(map.id);
       return;
@@ -167,21 +188,21 @@ export function createStage(app) {
   // A map is computed again: its points stay in sight until the new ones come.
   function renew(id) {
     loaded.delete(id);
-    if (viewMap(id)) stage.view.update(id, { trust: {}, placed: null });
+    if (stage.mapData(id)) stage.view?.update(id, { trust: {}, placed: null });
   }
 
   async function fetchCoordinates(map) {
-    if (map.status === "running" && map.version > 0) liveAt(map.id, map.version);
+    if (map.status === "running" && map.version) liveAt(map.id, map.version);
     if (map.status !== "done" || loaded.get(map.id) === "done" || loading.has(map.id)) return;
     loading.add(map.id);
     const { view } = stage;
     try {
       const coordinates = await getFloats(`/maps/${map.id}/coordinates`);
-      if (view !== stage.view || store.hidden.has(map.id) || isReplaced(map)) return;
+      if (!view || view !== stage.view || store.hidden.has(map.id) || isReplaced(map)) return;
       loaded.set(map.id, "done");
       view.update(map.id, {
         coordinates,
-        components: Math.round(coordinates.length / store.table.rows) || map.components,
+        components: Math.round(coordinates.length / view.table.n) || map.components,
         status: "done",
       });
       store.emit("coordinates", map.id);
@@ -189,11 +210,12 @@ export function createStage(app) {
       if (!isReplaced(map)) tellProblem(error);
     } finally {
       loading.delete(map.id);
-      if (view === stage.view && isReplaced(map)) fetchCoordinates(store.maps.get(map.id));
+      const now = store.maps.get(map.id);
+      if (now && view === stage.view && isReplaced(map)) fetchCoordinates(now);
     }
   }
 
-  const isReplaced = (map) => store.maps.has(map.id) && store.maps.get(map.id).run !== map.run;
+  const isReplaced = (map) => store.maps.has(map.id) && store.maps.get(map.id)?.run !== map.run;
 
   // A new snapshot of a map: fetched at once, or after the one that is on its way.
   async function liveAt(id, version) {
@@ -205,14 +227,15 @@ export function createStage(app) {
     loading.add(id);
     const { view } = stage;
     try {
-      const { coordinates } = await getLive(id);
-      if (view !== stage.view || loaded.get(id) === "done" || !store.maps.has(id)) return;
+      const { coordinates } = await getLive(id),
+        map = store.maps.get(id);
+      if (view !== stage.view || loaded.get(id) === "done" || !map) return;
       const first = !loaded.has(id);
       loaded.set(id, version);
       view.update(id, {
         coordinates,
-        components: Math.round(coordinates.length / store.table.rows),
-        status: store.maps.get(id).status,
+        components: Math.round(coordinates.length / view.table.n),
+        status: map.status,
       });
       if (first) store.emit("coordinates", id);
     } catch {
@@ -232,10 +255,10 @@ export function createStage(app) {
       store.mapList().map(async (map) => {
         const reply = map.measures?.find((each) => each.name === measure);
         if (!reply || map.status !== "done" || store.hidden.has(map.id)) return;
-        const there = viewMap(map.id);
+        const there = stage.mapData(map.id);
         if (there?.trust?.[measure]) return;
         const values = await getFloats(`/maps/${map.id}/trust/${encodeURIComponent(measure)}`);
-        if (view === stage.view)
+        if (view && view === stage.view)
           view.update(map.id, {
             trust: { ...there?.trust, [measure]: { values, low: reply.low, high: reply.high, better: reply.better } },
           });
@@ -243,7 +266,5 @@ export function createStage(app) {
     );
   }
 
-  const viewMap = (id) => stage.view?.mapOf(id) ?? null;
-  stage.mapData = viewMap;
   return stage;
 }

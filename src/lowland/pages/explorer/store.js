@@ -1,7 +1,10 @@
 // What the page knows: the server's session, methods, tables and maps, and what is chosen here. Parts listen to it.
 
+/** @type {() => Store} */
 export function createStore() {
+  /** @type {Map<string, ((value: unknown) => unknown)[]>} */
   const listeners = new Map();
+  /** @type {Store} */
   const store = {
     session: null,
     methods: [],
@@ -12,7 +15,7 @@ export function createStore() {
     focus: null, // id of the map whose details are shown
     point: null, // row that was clicked
     neighbors: 12, // how many neighbors of it are drawn
-    selection: null, // Uint8Array of the view
+    selection: [], // a mask of the rows
     selected: 0,
     conditions: [], // of the filter
     shown: null, // rows that pass the filter, or null: all
@@ -21,14 +24,13 @@ export function createStore() {
     selections: [], // named ones
 
     on(event, listener) {
-      if (!listeners.has(event)) listeners.set(event, []);
-      listeners.get(event).push(listener);
+      listeners.set(event, [...(listeners.get(event) ?? []), listener]);
     },
     // Ends when the table that is shown is not being read or prepared any more.
     settled() {
       const busy = () => ["reading", "preparing"].includes(store.table?.status);
       return new Promise((done) => {
-        const look = () => (busy() ? setTimeout(look, 100) : done());
+        const look = () => (busy() ? setTimeout(look, 100) : done(undefined));
         look();
       });
     },
@@ -36,7 +38,7 @@ export function createStore() {
       for (const listener of listeners.get(event) ?? []) listener(value);
     },
     get table() {
-      return store.tables.get(store.tableId) ?? null;
+      return store.tables.get(store.tableId ?? "") ?? null;
     },
     method(name) {
       return store.methods.find((each) => each.name === name || each.verb === name) ?? null;
@@ -56,12 +58,15 @@ export function createStore() {
   return store;
 }
 
+/** @type {(map: { status: string }) => boolean} */
 export const isActive = (map) => map.status === "queued" || map.status === "running";
 
 // Call f once things have been quiet for some milliseconds.
+/** @type {<A extends unknown[]>(f: (...values: A) => unknown, wait: number) => Debounced<A>} */
 export function debounced(f, wait) {
-  let timer = null;
-  const call = (...values) => {
+  let timer = 0;
+  /** @type {any} */
+  const call = (/** @type {any} */ ...values) => {
     clearTimeout(timer);
     timer = setTimeout(() => f(...values), wait);
   };
