@@ -397,7 +397,7 @@ interface ColumnRecord {
 interface TableRecord {
   id: string;
   name: string;
-  status: "reading" | "ready" | "failed";
+  status: "reading" | "preparing" | "ready" | "failed";
   rows: number;
   columns: ColumnRecord[];
   source?: string;
@@ -493,7 +493,7 @@ interface MethodRecord {
 interface SessionRecord {
   folder: string;
   table?: string | null;
-  limits?: { seconds?: number; memory_bytes?: number; upload_bytes?: number };
+  limits?: { seconds?: number | null; memory_bytes?: number | null; upload_bytes?: number | null }; // null: none
 }
 interface Condition {
   column: string | null; // null: rows that were chosen

@@ -13,7 +13,7 @@ const table = new Table({
   columns: [
     { name: "kind", kind: "category", values: ["setosa", "virginica", null, "setosa", "set"] },
     { name: "width", kind: "number", values: Float32Array.of(5.1, 0.1, NaN, -3, 5.2) },
-    { name: "note", kind: "text", values: ["Red one", null, "blue", "bluer", "3"] },
+    { name: "note", kind: "text", values: ["Red one", null, "blue", "bluer", "3 of 4"] },
   ],
 });
 const found = (text, place = "any") =>
@@ -28,6 +28,7 @@ test("a text is searched in labels and texts, in any case", () => {
 
 test("a number is first of all the number of a row", () => {
   assert.deepEqual(searchRows(table, "3", 10), { rows: [3, 4], total: 2 });
+  assert.deepEqual(searchRows(table, "4", 10), { rows: [4], total: 1 });
   assert.deepEqual(searchRows(table, "17", 10), { rows: [], total: 0 });
 });
 

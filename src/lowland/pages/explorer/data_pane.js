@@ -67,7 +67,9 @@ export function dataPane(app) {
           `${some(table.rows, "row")}, ${some(table.columns.length, "column")}${table.duplicates ? `, ${some(table.duplicates, "duplicate")}` : ""}`,
         ),
       parentLine(table),
-      ["reading", "preparing"].includes(table.status) && ready && el("progress", { "aria-label": "The rows are being prepared" }),
+      ["reading", "preparing"].includes(table.status) &&
+        ready &&
+        el("progress", { "aria-label": "The rows are being prepared" }),
       table.unprepared && el("p", { class: "warning" }, glyph("warning"), el("span", null, table.unprepared)),
       el(
         "div",

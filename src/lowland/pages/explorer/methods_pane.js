@@ -232,7 +232,8 @@ async function showEstimate(app, method, form, cost) {
     Number.isFinite(reply.low) && reply.high > 1.5 * Math.max(1, reply.low)
       ? `${duration(reply.low)} to ${duration(reply.high)}`
       : duration(reply.seconds);
-  const { seconds: longest = Infinity, memory_bytes: largest = Infinity } = session?.limits ?? {};
+  const longest = session?.limits?.seconds ?? Infinity;
+  const largest = session?.limits?.memory_bytes ?? Infinity;
   const tooLong = reply.seconds > longest;
   const tooLarge = reply.bytes > largest;
   replace(

@@ -28,7 +28,7 @@ export function createStore() {
     },
     // Ends when the table that is shown is not being read or prepared any more.
     settled() {
-      const busy = () => ["reading", "preparing"].includes(store.table?.status);
+      const busy = () => ["reading", "preparing"].includes(store.table?.status ?? "");
       return new Promise((done) => {
         const look = () => (busy() ? setTimeout(look, 100) : done(undefined));
         look();
