@@ -4,12 +4,13 @@ import base64
 import io
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import lowland
-from lowland.data.scales import standard_deviation_ratio
+from lowland.data.scales import scales_differ, standard_deviation_ratio
 from lowland.errors import DataError
 from lowland.study import load_study
 from lowland.study.report import report_html
@@ -106,6 +107,15 @@ def test_standard_deviations_do_not_overflow_and_constant_columns_do_not_count()
     X = np.array([[0.0, 1e200, 7.0], [3.0, 0.0, 7.0], [0.0, 1e200, 7.0], [3.0, 0.0, 7.0]])
     assert standard_deviation_ratio(X) == pytest.approx(1e200 / 3)
     assert standard_deviation_ratio(np.ones((3, 2))) == 1
+
+
+def test_units_are_compared_without_copies_of_the_table(rng):
+    X = rng.standard_normal((400_000, 10)) * 100.0 ** np.arange(10)
+    tracemalloc.start()
+    assert scales_differ(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes
 
 
 # --- sparse tables, missing labels, numbers ---

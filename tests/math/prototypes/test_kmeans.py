@@ -1,5 +1,6 @@
 """Lloyd's iteration by hand, passes that skip rows, empty clusters, and the initialization."""
 
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 
@@ -114,3 +115,14 @@ def test_a_sample_does_not_depend_on_the_order_of_the_rows(rng):
     ]
     np.testing.assert_array_equal(samples[0].Y, samples[1].Y)
     np.testing.assert_allclose(np.sort(samples[0].Y, axis=0), np.sort(scaling.apply(X), axis=0))
+
+
+def test_a_sample_of_many_rows_needs_a_byte_per_row():
+    n = 2_000_000
+    rows, scaling = ArrayRows(np.broadcast_to(np.float32(1.5), (n, 1))), UniformScaling(np.zeros(1), 1.0)
+    tracemalloc.start()
+    sample = RowSample.of(rows, LocalRun(), n, 2, scaling, None, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(sample.Y) < n // 10
+    assert peak < 4 * n  # positions of all rows have 8 bytes each
