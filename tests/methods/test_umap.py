@@ -247,6 +247,10 @@ def test_densmap_keeps_densities():
     assert dense.cross_entropy_ > 0 > dense.solver_.trace[-1]  # which includes the density term
     assert agreement(dense) > 0.8
     assert agreement(dense) > agreement(plain) + 0.1
+    Z, of_rows, in_map = short(output_dens=True).set_output(transform="pandas").fit_transform(X)  # as umap-learn
+    assert np.array_equal(Z, plain.embedding_)
+    assert np.array_equal(of_rows, plain.rad_orig_)
+    assert np.array_equal(in_map, plain.rad_emb_)
     new = dense.transform(X[::10] + 1e-3)
     extent = np.ptp(dense.embedding_, axis=0).max()
     assert np.median(np.linalg.norm(new - dense.embedding_[::10], axis=1)) < 0.05 * extent

@@ -100,6 +100,14 @@ def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
     np.testing.assert_allclose(found.per_row, plain.per_row, rtol=1e-6)
 
 
+def test_stability_of_a_map_that_is_returned_with_radii(iris):
+    given = {"n_epochs": 5, "random_state": 0}
+    plain, found = (
+        quality.stability(lowland.UMAP(**given, output_dens=dens), iris.X, resamples=2) for dens in (False, True)
+    )
+    assert found.value == plain.value
+
+
 def test_invalid_input_of_stability_is_reported(iris):
     with pytest.raises(DataTypeError, match=r"int .*fit_transform.*PCA\(2\)"):
         quality.stability(3, iris.X)

@@ -11,6 +11,7 @@ from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError
 from lowland.math.distances.metrics import Metric
+from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.inputs import check_same_rows, open_coordinates
 from lowland.run.run import run_for
 
@@ -49,8 +50,7 @@ class MapProblem:
     def embed(self, X: Any, y: np.ndarray | None, seed: int) -> tuple[Any, np.ndarray]:
         """Fit a clone of the method to rows; return it and its coordinates."""
         model = seeded(self.method, seed)
-        Z = model.fit_transform(X) if y is None else model.fit_transform(X, y)
-        return model, np.asarray(to_numpy(Z), dtype=np.float64)
+        return model, np.asarray(fitted_coordinates(model, X, y), dtype=np.float64)
 
     def part(self, picked: np.ndarray) -> MapProblem:
         """The same problem for some of the rows."""

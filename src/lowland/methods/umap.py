@@ -233,7 +233,11 @@ class UMAP(
         0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1
     )
     dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
-    output_dens: bool = positional(False, "Compute the local radii, rad_orig_ and rad_emb_, also without densmap.")
+    output_dens: bool = positional(
+        False,
+        "Compute the local radii, rad_orig_ and rad_emb_, also without densmap. fit_transform then returns three "
+        "arrays: the map and the radii.",
+    )
     disconnection_distance: float | None = positional(
         None,
         "Neighbors at this distance or farther are removed from the graph; None: 1 for 'jaccard', 'dice' and "
@@ -288,8 +292,12 @@ class UMAP(
     def fit_transform(  # type: ignore[override]
         self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None, ensure_all_finite: Any = True
     ) -> Any:
-        """Fit as ``fit`` does and return the coordinates, (n, k)."""
-        return self.fit(X, y, graph, callback)._returned_embedding(X)
+        """Fit as ``fit`` does and return the coordinates, (n, k).
+
+        With ``output_dens=True``, return three arrays, as umap-learn does: the coordinates, rad_orig_ and rad_emb_.
+        """
+        Z = self.fit(X, y, graph, callback)._returned_embedding(X)
+        return (Z, self.rad_orig_, self.rad_emb_) if self.output_dens else Z
 
     def update(self, X: Any, ensure_all_finite: Any = True) -> Self:
         """Add rows: fit to the training rows and the rows of X, from the map with the new rows placed in it."""

@@ -139,8 +139,13 @@ def _check(method: Any, resamples: int, resample: str) -> None:
 def _embed(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
     from sklearn.base import clone
 
-    model = clone(method)
-    return to_numpy(model.fit_transform(X) if y is None else model.fit_transform(X, y))
+    return fitted_coordinates(clone(method), X, y)
+
+
+def fitted_coordinates(model: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
+    """Fit a model and return its coordinates, (n, k), without the radii that UMAP returns if it is asked for them."""
+    Z = model.fit_transform(X) if y is None else model.fit_transform(X, y)
+    return to_numpy(Z[0] if isinstance(Z, tuple) else Z)
 
 
 def _take(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
