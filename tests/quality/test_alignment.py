@@ -49,23 +49,25 @@ def test_procrustes_does_not_depend_on_extreme_scales(size, rng):
 def test_well_determined_directions_are_stable_and_others_are_not(resample, rng):
     line = rng.standard_normal((200, 5)) * [10, 5, 0.1, 0.1, 0.1]
     round_ = rng.standard_normal((200, 5))
-    sure = quality.stability(lowland.PCA(2), line, resample=resample, per_row=True)
+    sure = quality.procrustes_stability(lowland.PCA(2), line, resample=resample, per_row=True)
     assert sure.value > 0.999
     assert sure.low <= sure.value <= sure.high <= 1
     assert sure.per_row.shape == (200,)
     assert np.nanmax(sure.per_row) < 0.1
-    loose = quality.stability(lowland.PCA(2), round_, resample=resample)
+    loose = quality.procrustes_stability(lowland.PCA(2), round_, resample=resample)
     assert loose.high < 0.95
-    again = quality.stability(lowland.PCA(2), round_, resample=resample)
+    again = quality.procrustes_stability(lowland.PCA(2), round_, resample=resample)
     assert again.value == loose.value
-    assert quality.stability(lowland.PCA(2), round_, resample=resample, random_state=1).value != loose.value
+    assert quality.procrustes_stability(lowland.PCA(2), round_, resample=resample, random_state=1).value != loose.value
 
 
 def test_stability_with_a_rule_with_labels_and_with_omitted_rows(iris):
-    assert quality.stability(lowland.PCA(0.9), load_dataset("wine").X, resamples=3).value > 0.9
-    assert quality.stability(lowland.LinearDiscriminantAnalysis(n_components=2), iris.X, iris.y).value > 0.9
+    assert quality.procrustes_stability(lowland.PCA(0.9), load_dataset("wine").X, resamples=3).value > 0.9
+    assert quality.procrustes_stability(lowland.LinearDiscriminantAnalysis(n_components=2), iris.X, iris.y).value > 0.9
     with pytest.warns(lowland.errors.DataWarning):
-        found = quality.stability(lowland.Isomap(2, disconnected="largest"), iris.X, resamples=2, per_row=True)
+        found = quality.procrustes_stability(
+            lowland.Isomap(2, disconnected="largest"), iris.X, resamples=2, per_row=True
+        )
     assert found.left_out == 50
     assert np.isnan(found.per_row).sum() >= 50
 
@@ -73,11 +75,13 @@ def test_stability_with_a_rule_with_labels_and_with_omitted_rows(iris):
 @pytest.mark.parametrize("resample", ["halves", "bootstrap"])
 def test_stability_draws_columns_with_the_rows_where_pairs_are_given(resample, iris):
     D = cdist(iris.X, iris.X)
-    by_rows = quality.stability(lowland.ClassicalMDS(2), iris.X, resamples=3, resample=resample)
-    by_pairs = quality.stability(lowland.ClassicalMDS(2, metric="precomputed"), D, resamples=3, resample=resample)
+    by_rows = quality.procrustes_stability(lowland.ClassicalMDS(2), iris.X, resamples=3, resample=resample)
+    by_pairs = quality.procrustes_stability(
+        lowland.ClassicalMDS(2, metric="precomputed"), D, resamples=3, resample=resample
+    )
     assert by_pairs.value == pytest.approx(by_rows.value)
-    by_rows = quality.stability(lowland.KernelPCA(2), iris.X, resamples=3, resample=resample)
-    by_pairs = quality.stability(
+    by_rows = quality.procrustes_stability(lowland.KernelPCA(2), iris.X, resamples=3, resample=resample)
+    by_pairs = quality.procrustes_stability(
         lowland.KernelPCA(2, kernel="precomputed"), iris.X @ iris.X.T, resamples=3, resample=resample
     )
     assert by_pairs.value == pytest.approx(by_rows.value)
@@ -85,8 +89,10 @@ def test_stability_draws_columns_with_the_rows_where_pairs_are_given(resample, i
 
 def test_stability_takes_tensors(iris):
     torch = pytest.importorskip("torch")
-    found = quality.stability(lowland.PCA(2), torch.tensor(iris.X), resamples=3)
-    assert found.value == pytest.approx(quality.stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9)
+    found = quality.procrustes_stability(lowland.PCA(2), torch.tensor(iris.X), resamples=3)
+    assert found.value == pytest.approx(
+        quality.procrustes_stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-90, 1e80, 1e200])
@@ -95,7 +101,9 @@ def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
         def fit_transform(self, X, y=None):
             return size * super().fit_transform(X)
 
-    plain, found = (quality.stability(model, iris.X, resamples=3, per_row=True) for model in (lowland.PCA(2), Sized(2)))
+    plain, found = (
+        quality.procrustes_stability(model, iris.X, resamples=3, per_row=True) for model in (lowland.PCA(2), Sized(2))
+    )
     assert found.value == pytest.approx(plain.value)
     np.testing.assert_allclose(found.per_row, plain.per_row, rtol=1e-6)
 
@@ -110,28 +118,28 @@ def test_stability_of_a_map_that_is_returned_with_radii(iris):
 
 def test_invalid_input_of_stability_is_reported(iris):
     with pytest.raises(DataTypeError, match=r"int .*fit_transform.*PCA\(2\)"):
-        quality.stability(3, iris.X)
+        quality.procrustes_stability(3, iris.X)
     with pytest.raises(DataTypeError, match=r"PCA .*fit_transform.*PCA\(2\)"):
-        quality.stability(lowland.PCA, iris.X)
+        quality.procrustes_stability(lowland.PCA, iris.X)
     with pytest.raises(ParameterError, match="resamples=1"):
-        quality.stability(lowland.PCA(2), iris.X, resamples=1)
+        quality.procrustes_stability(lowland.PCA(2), iris.X, resamples=1)
     with pytest.raises(ParameterError, match="resample='jack'"):
-        quality.stability(lowland.PCA(2), iris.X, resample="jack")
+        quality.procrustes_stability(lowland.PCA(2), iris.X, resample="jack")
     with pytest.raises(DataError, match="one value for each"):
-        quality.stability(lowland.PCA(2), iris.X, iris.y[:5])
+        quality.procrustes_stability(lowland.PCA(2), iris.X, iris.y[:5])
     with pytest.raises(DataError, match=r"resample of 75 of the 150 rows: .*[Cc]hoose at most 74"):
-        quality.stability(lowland.Isomap(2, n_neighbors=100), iris.X)
+        quality.procrustes_stability(lowland.Isomap(2, n_neighbors=100), iris.X)
     with pytest.raises(DataError, match="fewer than 3 different rows"):
-        quality.stability(lowland.PCA(2), iris.X[:3], resample="bootstrap", resamples=20)
+        quality.procrustes_stability(lowland.PCA(2), iris.X[:3], resample="bootstrap", resamples=20)
     two_parts = iris.X[:100]
     with (
         warnings.catch_warnings(action="ignore", category=lowland.errors.DataWarning),
         pytest.raises(DataError, match="disconnected='connect'"),
     ):
-        quality.stability(lowland.Isomap(2, disconnected="largest"), two_parts)
+        quality.procrustes_stability(lowland.Isomap(2, disconnected="largest"), two_parts)
     D = csr_array(cdist(iris.X, iris.X))
     with pytest.raises(DataTypeError, match=r"Sparse distances .* all pairs"):
-        quality.stability(lowland.Isomap(2, metric="precomputed"), D)
+        quality.procrustes_stability(lowland.Isomap(2, metric="precomputed"), D)
 
 
 # --- Amari distance

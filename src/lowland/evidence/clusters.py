@@ -13,12 +13,14 @@ from lowland.errors import DataError
 from lowland.evidence.nulls import draw_null
 from lowland.evidence.problem import MapProblem
 from lowland.math.statistics.labels import classes_of, missing_labels
+from lowland.run.local import LocalRun
 
 Verdict = Literal["separate", "not separate", "undecided"]
 NULL_MAPS = 24
 SPLITS = 5  # random halves
 MOST_ROWS = 1000
 _LEAST_SIZE = 20  # rows in a cluster that can be tested
+_MINI_BATCH_ROWS = 50_000  # from this many points on, k-means uses mini-batches
 _SHRINKAGE = 0.01  # of the covariance within clusters
 _MOST_COLUMNS = 30  # principal components for the discriminant
 _SEPARATE, _NOT_SEPARATE = 0.05, 0.2
@@ -81,14 +83,22 @@ def label_codes(labels: Any, kept: np.ndarray) -> tuple[np.ndarray, list[Any]]:
 
 
 def find_clusters(Z: np.ndarray, count: int | None = None) -> tuple[np.ndarray, list[Any]]:
-    """Dense regions of a map (HDBSCAN), or this many clusters (k-means)."""
-    from sklearn.cluster import HDBSCAN, KMeans
+    """Dense regions of a map (HDBSCAN), or this many clusters (k-means): the cluster of each point, largest first.
 
-    if count is not None:
-        return KMeans(count, n_init=3, random_state=0).fit_predict(Z), list(range(count))
-    size = min(max(_LEAST_SIZE, len(Z) // 50), max(2, len(Z) // 2))
-    codes = HDBSCAN(min_cluster_size=size, copy=True).fit_predict(Z)
-    return codes, list(range(codes.max() + 1))
+    -1: a point in a sparse region. Also returned: the numbers of the clusters.
+    """
+    from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
+
+    if count is None:
+        size = min(max(_LEAST_SIZE, len(Z) // 50), max(2, len(Z) // 2))
+        codes = HDBSCAN(min_cluster_size=size, copy=True).fit_predict(Z)
+    else:
+        kind = KMeans if len(Z) < _MINI_BATCH_ROWS else MiniBatchKMeans
+        codes = kind(min(count, len(Z)), n_init=3, random_state=0).fit_predict(Z)
+    sizes = np.bincount(codes[codes >= 0])
+    rank = np.full(len(sizes) + 1, -1)  # the last: of code -1
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return rank[codes], list(range(len(sizes)))
 
 
 def test_clusters(
@@ -109,7 +119,7 @@ def test_clusters(
     rows = _plain(part.X)
     filled, nearest = _fillings(rows, codes[picked], len(names), rng)
     emptiest = []
-    for _ in range(NULL_MAPS):
+    for _ in LocalRun().iterate("testing clusters", NULL_MAPS):
         X = draw_null(rows, "gaussian", rng)
         _, Z = problem.embed(X, part.y, int(rng.integers(2**31 - 1)))
         there = np.isfinite(Z).all(axis=1)

@@ -16,9 +16,10 @@ from lowland.errors import DataError, ParameterError
 from lowland.evidence.clusters import find_clusters, label_codes
 from lowland.evidence.contrasts import Effect, effect_of_levels, effect_of_numbers, sort_effects
 from lowland.evidence.problem import MapProblem, open_problem
-from lowland.evidence.reliability import false_discovery_rates, run_for_problem
+from lowland.evidence.reliability import false_discovery_rates
 from lowland.evidence.surfaces import Surface, ThinPlate
 from lowland.math.statistics.labels import missing_labels
+from lowland.run.local import LocalRun
 
 PERMUTATIONS = 999
 _SURFACE_PERMUTATIONS, _SURFACE_SIZE = 199, 10  # dimension of the spline, as in ordisurf
@@ -162,9 +163,8 @@ class Description:
         if not tested:
             raise DataError(f"No region has {_REGION_ROWS} rows. Pass larger regions.")
         rng = np.random.default_rng(self.random_state)
-        run = run_for_problem(self.problem)
         found = []
-        for i in run.iterate("moving points along columns", len(tested)):
+        for i in LocalRun().iterate("moving points along columns", len(tested)):
             rows = np.flatnonzero(codes == tested[i])
             loadings = _loadings(self.problem, rows, len(tested), rng)
             length = np.sum(loadings**2, axis=0)
@@ -313,7 +313,7 @@ def _fit_columns(
     others = {name: _Partial.of(Z, y) for name, y in values.items() if name not in whole}
     r2 = ((basis.T @ Y) ** 2).sum(axis=0)
     as_good, as_good_of = np.zeros(len(whole)), dict.fromkeys(others, 0.0)
-    for _ in run_for_problem(problem).iterate("permuting rows", PERMUTATIONS):
+    for _ in LocalRun().iterate("permuting rows", PERMUTATIONS):
         order = rng.permutation(n)
         as_good += ((basis[order].T @ Y) ** 2).sum(axis=0) >= r2 - 1e-12
         for name, part in others.items():

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import is_sparse
+from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.errors import DataError
+from lowland.math.scaling.classical import classical_scaling
 
 Null = Literal["independent", "gaussian"]
 _MOST_COLUMNS = 3000  # for a covariance matrix of sparse columns
@@ -21,7 +22,7 @@ def draw_null(X: Any, null: Null, rng: np.random.Generator, *, pairwise: bool = 
     nothing else. Distances are first turned into principal coordinates, whose columns are permuted or redrawn.
     """
     if pairwise:
-        return _distances(draw_null(_principal_coordinates(X), null, rng))
+        return _distances(draw_null(to_numpy(classical_scaling(X, len(X), whole=True).Z), null, rng))
     if null == "gaussian":
         return _gaussian(X, rng)
     return _permuted_sparse(X, rng) if is_sparse(X) else _permuted(X, rng)
@@ -62,15 +63,6 @@ def _factor(X: np.ndarray, mean: np.ndarray) -> tuple[None, np.ndarray, np.ndarr
     C = np.asarray(X, dtype=np.float64) - mean
     values, vectors = np.linalg.eigh(C.T @ C)
     return None, np.sqrt(np.maximum(values, 0)), vectors.T
-
-
-def _principal_coordinates(D: np.ndarray) -> np.ndarray:
-    """Coordinates whose Euclidean distances approximate D: classical scaling, all positive eigenvalues."""
-    B = -0.5 * np.asarray(D, dtype=np.float64) ** 2
-    B = B - B.mean(axis=0) - B.mean(axis=1)[:, None] + B.mean()
-    values, vectors = np.linalg.eigh(B)
-    positive = values > values[-1] * 1e-10
-    return vectors[:, positive] * np.sqrt(values[positive])
 
 
 def _distances(Y: np.ndarray) -> np.ndarray:

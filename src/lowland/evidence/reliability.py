@@ -14,7 +14,7 @@ from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError
 from lowland.evidence.nulls import Null, draw_null
 from lowland.evidence.problem import MapProblem, open_problem
-from lowland.quality.alignment import Procrustes, rescale
+from lowland.quality.alignment import Procrustes, pad_columns, rescale
 from lowland.quality.kept_neighbors import (
     SUBSAMPLES,
     choose_references,
@@ -23,7 +23,8 @@ from lowland.quality.kept_neighbors import (
     subsample_size,
 )
 from lowland.quality.measure import student_quantile
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 if TYPE_CHECKING:
     from lowland.evidence.clusters import Cluster
@@ -213,7 +214,7 @@ def reliability(
     rng = generator(0 if random_state is None else random_state)
     seed = int(rng.integers(2**31 - 1))
     problem = open_problem(model, X, y, method)
-    run = run_for_problem(problem)
+    run = LocalRun()
     references = choose_references(problem.n, rng)
     observed = preserved_neighbors(problem.X, problem.Z, references, problem.metric)
     reference, maps = _null_preservation(problem, null, rng, run)
@@ -233,13 +234,6 @@ def reliability(
         problem, null, maps, seed, spread(observed), spread(p), spread(q), named, spread(stable.kept_neighbors),
         spread(stable.displacement), spread(stable.jump), stable.score, stable.interval,
     )  # fmt: skip
-
-
-def run_for_problem(problem: MapProblem) -> Run:
-    """The run that shows progress and can be stopped."""
-    from lowland.data.open import open_rows
-
-    return run_for(open_rows(problem.Z))
 
 
 def null_p_values(observed: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -308,22 +302,18 @@ def _refit(problem: MapProblem, rng: np.random.Generator, run: Run) -> _Refitted
             )
         Z, at = Z[there], picked[there]
         stay = neighbors_that_stay(whole[at], Z, rng)
-        align = Procrustes.onto(_wide(Z, whole.shape[1]), whole[at])
+        A, B = pad_columns(Z, whole[at])
+        align = Procrustes.onto(A, B)
         sums[at, 0] += stay
-        sums[at, 1] += np.sqrt(np.sum((align(_wide(Z, whole.shape[1])) - whole[at]) ** 2, axis=1))
+        sums[at, 1] += np.sqrt(np.sum((align(A) - B) ** 2, axis=1))
         times[at] += 1
         scores.append(float(stay.mean()))
         if len(left) and hasattr(model, "transform") and not problem.pairwise:
-            moved = align(_wide(np.asarray(to_numpy(model.transform(problem.X[left]))), whole.shape[1])) - whole[left]
-            jumps[left] += np.sqrt(np.sum(moved**2, axis=1))
+            A, B = pad_columns(np.asarray(to_numpy(model.transform(problem.X[left]))), whole[left])
+            jumps[left] += np.sqrt(np.sum((align(A) - B) ** 2, axis=1))
             placed[left] += 1
     mean = float(np.mean(scores))
     half = student_quantile(REFITS - 1) * float(np.std(scores, ddof=1)) / math.sqrt(REFITS)
     each = np.divide(sums, times[:, None], out=np.full((n, 2), np.nan), where=times[:, None] > 0)
     jump = np.divide(jumps, placed, out=np.full(n, np.nan), where=placed > 0)
     return _Refitted(each[:, 0], each[:, 1], jump, mean, (max(0.0, mean - half), min(1.0, mean + half)))
-
-
-def _wide(Z: np.ndarray, width: int) -> np.ndarray:
-    """Coordinates with this many columns: a method that chooses its dimension may choose another one."""
-    return np.pad(Z, ((0, 0), (0, max(0, width - Z.shape[1]))))[:, :width]

@@ -83,7 +83,6 @@ MOST_LEVELS = 1000  # a column with more is text, which is not compared
 
 
 CELLS = 2**22  # processed at a time
-MINI_BATCH_ROWS = 50_000  # from this many rows on, k-means uses mini-batches
 MOST_FOR_DENSITY = 60_000  # rows for HDBSCAN
 
 
@@ -117,22 +116,11 @@ def clusters_of(X: np.ndarray, n_clusters: int, algorithm: str) -> np.ndarray:
     "k-means" divides all rows into the given number of clusters; "density" (HDBSCAN) finds the number itself and
     leaves sparse regions out. Rows without coordinates (NaN) belong to no cluster.
     """
-    from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
+    from lowland.evidence.clusters import find_clusters
 
     given = np.isfinite(X).all(axis=1)
-    rows = np.ascontiguousarray(X[given], dtype=np.float64)
     codes = np.full(len(X), -1, dtype=np.int32)
-    if len(rows) < 2:
-        return codes
-    if algorithm == "density":
-        size = max(5, min(200, len(rows) // 100))
-        found = HDBSCAN(min_cluster_size=min(size, len(rows)), copy=True).fit_predict(rows)
-    else:
-        kind = KMeans if len(rows) < MINI_BATCH_ROWS else MiniBatchKMeans
-        found = kind(min(n_clusters, len(rows)), n_init=3, random_state=0).fit_predict(rows)
-    sizes = np.bincount(found[found >= 0]) if (found >= 0).any() else np.empty(0, dtype=np.int64)
-    rank = np.empty(len(sizes) + 1, dtype=np.int32)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes), dtype=np.int32)
-    rank[-1] = -1
-    codes[given] = rank[found]
+    if given.sum() >= 2:
+        rows = np.ascontiguousarray(X[given], dtype=np.float64)
+        codes[given] = find_clusters(rows, None if algorithm == "density" else n_clusters)[0]
     return codes

@@ -1,6 +1,6 @@
 """Quality measures of an embedding: neighborhoods, distances, classes, reconstruction, stability, dimension."""
 
-from lowland.quality.alignment import amari_distance, stability
+from lowland.quality.alignment import amari_distance, procrustes_stability
 from lowland.quality.class_separation import (
     downstream_accuracy,
     nearest_neighbor_accuracy,
@@ -51,6 +51,7 @@ __all__ = [
     "nearest_neighbor_accuracy",
     "neighborhood_hit",
     "normalized_stress",
+    "procrustes_stability",
     "r_nx_area",
     "raw_stress",
     "reconstruction_error",
@@ -58,7 +59,6 @@ __all__ = [
     "sammon_stress",
     "shepard",
     "silhouette",
-    "stability",
     "trustworthiness",
     "trustworthiness_and_continuity",
 ]

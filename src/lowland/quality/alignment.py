@@ -24,7 +24,7 @@ from lowland.run.run import run_for
 Resample = Literal["halves", "bootstrap"]
 
 
-def stability(
+def procrustes_stability(
     method: Any, X: Any, y: Any = None, *, resamples: int = 10, resample: Resample = "halves", per_row: bool = False,
     random_state: Any = None,
 ) -> Measure:  # fmt: skip
@@ -70,7 +70,7 @@ def stability(
     Examples
     --------
     >>> from lowland import PCA, data, quality
-    >>> round(quality.stability(PCA(2), data.load_dataset("iris").X).value, 4)
+    >>> round(quality.procrustes_stability(PCA(2), data.load_dataset("iris").X).value, 4)
     0.9999
     """
     _check(method, resamples, resample)
@@ -108,8 +108,7 @@ def stability(
                 "coordinates in the embedding of all rows, so the two cannot be compared. Fit the method with "
                 "`disconnected='connect'`, or pass the rows of one connected component."
             )
-        B = whole[place[at]]
-        Z, B = _pad(Z, B.shape[1]), _pad(B, Z.shape[1])
+        Z, B = pad_columns(Z, whole[place[at]])
         aligned = Procrustes.onto(Z, B)
         explained.append(aligned.explained)
         at, first = np.unique(at, return_index=True)
@@ -155,9 +154,11 @@ def _take(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
     return xp.take(part, rows, axis=1) if pairwise else part
 
 
-def _pad(Z: np.ndarray, width: int) -> np.ndarray:
-    """Pad with columns of zeros: a method that chooses its number of components may choose another one."""
-    return np.pad(Z, ((0, 0), (0, max(0, width - Z.shape[1]))))
+def pad_columns(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pad with columns of zeros to one width: a method that chooses its number of components may choose another one."""
+    width = max(A.shape[1], B.shape[1])
+    first, second = (np.pad(Z, ((0, 0), (0, width - Z.shape[1]))) for Z in (A, B))
+    return first, second
 
 
 @dataclass(frozen=True)
