@@ -26,6 +26,7 @@ _PLACES = {
     "save": "methods.model_files",
     "smacof": "functions",
     "spectral_embedding": "functions",
+    "sweep": "evidence.sweep",
     "trustworthiness": "functions",
 }
 _MODULES = ("algorithms", "data", "errors", "plots", "quality", "rules", "study")

@@ -12,6 +12,7 @@ from lowland.plots.curves import (
     scree,
     selection_path,
     shepard,
+    sweep,
 )
 from lowland.plots.pictures import components_as_images, images, reconstructions, thumbnails
 from lowland.plots.scatter import embedding
@@ -37,6 +38,7 @@ __all__ = [
     "selection_path",
     "shepard",
     "surface",
+    "sweep",
     "thumbnails",
     "u_matrix",
 ]

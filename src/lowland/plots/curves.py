@@ -320,6 +320,49 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     return figure_of(ax)
 
 
+# --- choice of parameters ---
+
+
+@called_as("sweep(lowland.sweep(method, X, perplexity=[5, 15, 50]))")
+def sweep(result: Any, *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw the scores of a sweep with 95% confidence intervals. Settings equivalent to the best are blue, others gray.
+
+    Parameters
+    ----------
+    result : Sweep
+        Result of ``lowland.sweep``.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("iris").X
+    >>> found = lowland.sweep(lowland.KernelPCA(2, kernel="rbf"), X, gamma=[0.01, 0.1, 1])
+    >>> figure = lowland.plots.sweep(found)
+    """
+    settings = result.settings
+    names = list(settings[0].parameters)
+    one = len(names) == 1 and len({str(s.parameters) for s in settings}) == len(settings)  # values of one parameter
+    texts = [str(s.parameters[names[0]]) if one else s.name for s in settings]
+    ax = axes_for(ax, (5.5, 3.6) if one else (6.0, 1.2 + 0.4 * len(settings)))
+    for place, s in enumerate(settings):
+        color = STRONG if s.equivalent else WEAK
+        low, high = s.interval
+        x, y = ([place], [s.score]) if one else ([s.score], [place])
+        error = [[max(0.0, s.score - low)], [max(0.0, high - s.score)]]
+        ax.errorbar(x, y, **{"yerr" if one else "xerr": error}, color=color, marker="o", capsize=3, linestyle="none")
+        if s is result.best:
+            ax.plot(x, y, color=MARK, marker="o", markersize=11, fillstyle="none", markeredgewidth=1.8)
+    label = "nearest neighbors kept"
+    if one:
+        ax.set_xticks(range(len(texts)), shorten([plain(text) for text in texts]))
+        label_axes(ax, names[0], label, title)
+    else:
+        ax.set_yticks(range(len(texts)), shorten([plain(text) for text in texts]))
+        ax.invert_yaxis()
+        label_axes(ax, label, "", title)
+    return figure_of(ax)
+
+
 # --- feature selection ---
 
 

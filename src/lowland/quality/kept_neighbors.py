@@ -37,6 +37,26 @@ def neighbors_that_stay(Z: np.ndarray, again: np.ndarray, rng: np.random.Generat
     return np.clip(preserved_neighbors(Z, again, choose_references(len(Z), rng))[:, 1], 0.0, 1.0)
 
 
+def nearest_points(S: Any, k: int, points: np.ndarray, metric: Metric = "euclidean") -> np.ndarray:
+    """Return the k nearest rows of some of the rows, (m, k)."""
+    n = S.shape[0]
+    every, out = np.arange(n), np.empty((len(points), k), dtype=np.int64)
+
+    def work(block: slice) -> None:
+        rows = points[block]
+        out[block] = _nearest(_distances(S, rows, every, metric), rows[:, None] == every[None, :], every, k)
+
+    LocalRun().each("finding neighbors", slices(len(points), max(1, _CELLS // n)), work)
+    return out
+
+
+def kept_nearest(first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
+    """Return the fraction of neighbors, (m, k), that are neighbors again, corrected for chance among n points, (m,)."""
+    k = first.shape[1]
+    shared = (first[:, :, None] == second[:, None, :]).sum(axis=(1, 2))
+    return ((n - 1) * shared / k - k) / (n - 1 - k)
+
+
 def preserved_neighbors(
     A: Any, B: np.ndarray, references: np.ndarray, metric: Metric = "euclidean", points: np.ndarray | None = None
 ) -> np.ndarray:

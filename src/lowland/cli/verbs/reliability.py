@@ -9,23 +9,33 @@ from typing import Any
 import click
 
 from lowland.cli import options, show, tables
-from lowland.cli.options import Choice, Command, Option, section
+from lowland.cli.options import Choice, Command, Option, section, value_of
+from lowland.errors import ParameterError
 
 COLUMNS = ("p_value", "q_value", "class", "stability", "displacement")
 NULLS = ("independent", "gaussian")
 
 
-def run(model: Path, file: Path, null: Any, clusters: bool, random_state: int, to: Path | None, force: bool) -> None:
-    """Load, test, write the columns, print."""
+def run(
+    model: Path, file: Path, null: Any, clusters: bool, sweep: Any, random_state: int, to: Path | None, force: bool
+) -> None:  # fmt: skip
+    """Load, test, write the columns, print. With --sweep: compare settings instead."""
     from lowland.evidence.reliability import reliability as test
     from lowland.plain import to_plain
 
+    if sweep and to is not None:
+        raise ParameterError("--to writes a line per row, and --sweep compares settings. Leave out one of them.")
     tables.check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
     steps, est = tables.load_model(model)
     source = tables.Source.of(file)
     rows = tables.open_for_model(steps, est, source.without(tables.row_names(source, est)))
     with tables.matching_columns(est, rows, file):
+        if sweep:
+            compared = _compare(est, rows, sweep, random_state)
+            facts = {"file": str(file), "model": str(model), "class": type(est).__name__} | compared
+            show.report(to_plain(facts | {"seconds": time.perf_counter() - started}), _print_sweep)
+            return
         found = test(est, rows, null=null, random_state=random_state)
     groups = found.clusters() if clusters and not found.problem.pairwise else []
     written = None if to is None else tables.write_table([_columns(found, to)], to, _names(to))
@@ -37,6 +47,32 @@ def run(model: Path, file: Path, null: Any, clusters: bool, random_state: int, t
         "written": written, "seconds": time.perf_counter() - started,
     }  # fmt: skip
     show.report(to_plain(facts), _print)
+
+
+def _compare(est: Any, rows: Any, texts: tuple[str, ...], seed: int) -> dict[str, Any]:
+    from lowland.evidence.sweep import sweep
+    from lowland.study.plan import find_parameter, split_sweep
+
+    values = {}
+    for text in texts:
+        name, listed = split_sweep(f"{type(est).__name__}.{text}")
+        flag = find_parameter(name)[1]
+        values[flag.name] = [value_of(flag, value) for value in listed]
+    found = sweep(est, rows, random_state=seed, **values)
+    settings = [{k: v for k, v in vars(s).items() if k != "method"} for s in found.settings]
+    return {"summary": found.summary, "best": found.best.parameters, "settings": settings}
+
+
+def _print_sweep(facts: dict[str, Any]) -> None:
+    click.echo(show.printable(f"Settings of {facts['class']}, {facts['model']}, on {facts['file']}"))
+    click.echo()
+    width = max(len(s["name"]) for s in facts["settings"])
+    for s in facts["settings"]:
+        low, high = s["interval"]
+        mark = "equivalent to the best" if s["equivalent"] else "worse"
+        click.echo(show.printable(f"{s['name']:{width}}  {s['score']:.3f} ({low:.3f} to {high:.3f})  {mark}"))
+    click.echo()
+    click.echo(show.printable(facts["summary"]))
 
 
 _CLASSES = ("reliable", "uncertain", "unreliable")
@@ -83,6 +119,8 @@ reliability = Command(
                    "with the same covariance. [default: independent]", type=Choice(NULLS), default="independent"),
             Option("--clusters/--no-clusters", "Test whether clusters of the map are separate groups in the data.",
                    default=True),
+            Option("--sweep", "Instead of testing the map, compare maps with other values of a parameter by the "
+                   "neighbors they keep; may be repeated.", multiple=True, metavar="PARAMETER=VALUE,VALUE,…"),
             options.seed_option(),
         ),
         *options.output_options("Write p-value, q-value, class, stability and displacement of each row to this file."),
