@@ -1,7 +1,8 @@
 """Scaling over threads, a script of its own: ``PYTHONPATH=src python benchmarks/cores.py FILE [JOB ...]``.
 
-FILE is an .npz with X, 60,000 images of MNIST as 50 principal components. Each job runs in a process of its own that may use
-1, 4 or all cores of the machine, and reports its stages. With the variable OUT set, the script writes cores.json to that folder.
+FILE is an .npz with X, 60,000 images of MNIST as 50 principal components. Each job runs in a process of its own that may
+use the first 1, 4 or 16 cores (variable THREADS), and reports its stages. With the variable OUT set, the script writes
+cores.json to that folder.
 """
 
 import json
@@ -13,9 +14,20 @@ from pathlib import Path
 
 THREADS = [int(t) for t in os.environ.get("THREADS", "1,4,16").split(",")]
 BARS = {
-    "Isomap 20,000": 8, "KernelPCA 20,000": 6, "MDS 5,000": 6, "15-NN 200,000": 11, "LLE 20,000": 4, "LLE modified 50,000": 4,
-    "trustworthiness 50,000": 8, "FastICA 1,000,000": 6, "UMAP 60,000": 8, "PaCMAP 60,000": 8, "t-SNE 60,000": 6,
-    "PCA 200,000": None, "SpectralEmbedding 20,000": None, "DiffusionMap 20,000": None,
+    "Isomap 20,000": 8,
+    "KernelPCA 20,000": 6,
+    "MDS 5,000": 6,
+    "15-NN 200,000": 11,
+    "LLE 20,000": 4,
+    "LLE modified 50,000": 4,
+    "trustworthiness 50,000": 8,
+    "FastICA 1,000,000": 6,
+    "UMAP 60,000": 8,
+    "PaCMAP 60,000": 8,
+    "t-SNE 60,000": 6,
+    "PCA 200,000": None,
+    "SpectralEmbedding 20,000": None,
+    "DiffusionMap 20,000": None,
 }  # fmt: skip  how many times as fast on 16 threads as on one
 
 
@@ -39,7 +51,7 @@ def prepare(name, file):
         "t-SNE": lambda: lowland.TSNE(random_state=0, max_iter=750).fit(X[:n]),
         "SpectralEmbedding": lambda: lowland.SpectralEmbedding(n_neighbors=12, random_state=0).fit(X[:n]),
         "DiffusionMap": lambda: lowland.DiffusionMap(n_neighbors=12, random_state=0).fit(X[:n]),
-        "trustworthiness": lambda: lowland.quality.trustworthiness(X[:n], X[:n, :2], sample=None),
+        "trustworthiness": lambda: lowland.quality.trustworthiness(X[:n], X[:n, :2]),
     }
     first = name.split()[0]
     if name.startswith("LLE modified"):
@@ -85,33 +97,20 @@ def main():
     file, wanted = sys.argv[1], sys.argv[2:] or list(BARS)
     result = {name: {} for name in wanted}
     for threads in THREADS:
-        cores = [f"0-{threads - 1}"] * len(wanted)
-        if threads == 1 and os.environ.get("TOGETHER"):  # a first look: every job on a core of its own, at the same time
-            cores = [str(i % os.cpu_count()) for i in range(len(wanted))]
-        running = []
-        for name, core in zip(wanted, cores, strict=True):
-            command = ["taskset", "-c", core, sys.executable, __file__, "--job", name, file]
-            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-            if not os.environ.get("TOGETHER") or threads > 1:
-                finish(name, threads, running[-1], result)
-        if threads == 1 and os.environ.get("TOGETHER"):
-            for name, process in zip(wanted, running, strict=True):
-                finish(name, threads, process, result)
+        for name in wanted:
+            command = ["taskset", "-c", f"0-{threads - 1}", sys.executable, __file__, "--job", name, file]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                print(name, threads, "failed:", done.stderr[-600:], flush=True)
+                continue
+            result[name][threads] = json.loads(done.stdout.splitlines()[-1])
+            print(name, threads, result[name][threads], flush=True)
     if os.environ.get("OUT"):
         (Path(os.environ["OUT"]) / "cores.json").write_text(json.dumps(result, indent=1) + "\n")
     for name, found in result.items():
         times = [f"{found[t]['seconds']:8.2f}" if t in found else "       -" for t in THREADS]
         ends = [found[t]["seconds"] for t in (THREADS[0], THREADS[-1]) if t in found]
         print(f"{name:28}{''.join(times)}  {ends[0] / ends[-1]:6.2f}x  at least {BARS.get(name)}", flush=True)
-
-
-def finish(name, threads, process, result):
-    out, err = process.communicate()
-    if process.returncode:
-        print(name, threads, "failed:", err[-600:], flush=True)
-        return
-    result[name][threads] = json.loads(out.splitlines()[-1])
-    print(name, threads, result[name][threads], flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.to_points import DistancesTo
@@ -196,13 +196,14 @@ class Isomap(
         )  # (n, n) or (m, n)
         if self.disconnected == "ignore" and self.n_connected_components_ > 1:
             replace_infinite(D)
+        kind = X.data if is_sparse(X) else X
+        self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), D.dtype.name))
+        among = self.dist_matrix_ if on_accelerator(kind) else D  # scaled on the device
         scaling = classical_scaling(
-            D if marks is None else symmetric_part(D, marks), self.n_components, here,
+            among if marks is None else symmetric_part(D, marks), self.n_components, here,
             whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter,
         )  # fmt: skip
         Z = scaling.Z if marks is None else landmark_coordinates(D, scaling)
-        kind = X.data if is_sparse(X) else X
-        self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), D.dtype.name))
         self.landmarks_ = None if marks is None else like(np.flatnonzero(found.kept)[marks], kind, xp_of(kind).int64)
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         self.embedding_ = with_left_out(like(Z, kind), found.kept)

@@ -168,6 +168,7 @@ class LocallyLinearEmbedding(
         """The coordinates Z that minimize tr Z'MZ."""
         k, n = self.n_components, graph.n
         how: dict[str, Any] = {"solver": self.eigen_solver, "tol": self.tol or None, "max_iter": self.max_iter}
+        how["home"] = self.points_
         if self.method == "standard":
             return lle_coordinates(
                 weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._start_generator(), **how

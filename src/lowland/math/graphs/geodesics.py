@@ -155,7 +155,8 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
     parts = slices(len(D), _TOGETHER)
 
     def longest_in(part: slice) -> float:
-        return max(float(row.max(initial=0, where=np.isfinite(row))) for row in D[part])
+        longest = float(D[part].max())
+        return longest if math.isfinite(longest) else float(D[part].max(initial=0, where=np.isfinite(D[part])))
 
     def multiply(part: slice) -> None:
         D[part] *= D.dtype.type(2.0**exponent)

@@ -140,6 +140,7 @@ def lle_coordinates(
     solver: Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
+    home: Array | None = None,
 ) -> LocalCoordinates:
     """Return the k coordinates that the reconstruction weights fit best: locally linear embedding.
 
@@ -155,7 +156,7 @@ def lle_coordinates(
         Threads, progress and memory budget; by default those of this machine.
     rng : Generator, optional
         Initialization of an iterative solver; by default a fixed seed.
-    solver, tol, max_iter : optional
+    solver, tol, max_iter, home : optional
         As in ``trailing_eigenpairs``.
 
     Returns
@@ -174,7 +175,7 @@ def lle_coordinates(
     W = scipy.sparse.csr_array(weights)
     E = (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()  # maps v to its reconstruction errors
     M = (E.T.tocsr() @ E).tocsr()
-    return coordinates_of_errors(M, k, run, rng=rng, root=E, solver=solver, tol=tol, max_iter=max_iter)
+    return coordinates_of_errors(M, k, run, rng=rng, root=E, solver=solver, tol=tol, max_iter=max_iter, home=home)
 
 
 def coordinates_of_errors(
@@ -187,13 +188,16 @@ def coordinates_of_errors(
     solver: Solver = "auto",
     tol: float | None = None,
     max_iter: int | None = None,
+    home: Array | None = None,
 ) -> LocalCoordinates:
     """Return the k coordinates that minimize v'Mv, except the constant; M (n, n) is positive semidefinite, M1 = 0.
 
     ``root`` is a sparse E with M = E'E, where it is known.
     """
     run, rng = run or LocalRun(), rng or np.random.default_rng(0)
-    pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, root=root, solver=solver, tol=tol, max_iter=max_iter)
+    pairs = trailing_eigenpairs(
+        M, k, run, rng=rng, skip=1, root=root, solver=solver, tol=tol, max_iter=max_iter, home=home
+    )
     return LocalCoordinates(pairs.vectors, pairs.values, pairs.outcome("smallest eigenvalues"))
 
 
