@@ -1,6 +1,6 @@
 """Scaling over threads, a script of its own: ``PYTHONPATH=src python benchmarks/cores.py FILE [JOB ...]``.
 
-FILE is an .npz with X, 60,000 images of MNIST as 50 principal components. Each job runs in a process of its own that may
+FILE is an .npz with X, 60,000 images of MNIST as 50 principal components. Each job runs in its own process, which may
 use the first 1, 4 or 16 cores (variable THREADS), and reports its stages. With the variable OUT set, the script writes
 cores.json to that folder.
 """
