@@ -382,6 +382,7 @@ def test_more_neighbors_than_rows_are_all_rows():
     X = IRIS.X[:30]
     with pytest.warns(DataWarning, match="larger than the dataset size"):
         many = short(n_neighbors=200).fit(X)
+    assert (many._a, many._b) == (many.a_, many.b_)
     np.testing.assert_array_equal(many.embedding_, short(n_neighbors=30).fit(X).embedding_)
     assert np.isfinite(many.transform(X + 0.01)).all()
 

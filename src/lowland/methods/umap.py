@@ -275,6 +275,10 @@ class UMAP(
         "First row of each set of duplicate rows.", "(n_unique,)", when="with unique=True"
     )
 
+    # the only names that umap-learn has for the fitted curve
+    _a = property(lambda self: self.a_)
+    _b = property(lambda self: self.b_)
+
     # --- fit ---
 
     def fit(
