@@ -17,6 +17,14 @@ def test_a_method_is_found_by_class_or_verb(name):
     assert load_method(name) is lowland.LinearDiscriminantAnalysis
 
 
+def test_every_method_has_a_title_as_people_write_it_and_is_found_by_it():
+    titles = {entry.title: entry.name for entry in entries().values()}
+    assert len(titles) == len(entries())
+    written = {"t-SNE": "TSNE", "spectral embedding": "SpectralEmbedding", "LDA": "LinearDiscriminantAnalysis"}
+    assert written.items() <= titles.items()
+    assert all(find_method(title).name == name for title, name in titles.items())
+
+
 def test_an_unknown_name_is_reported_with_the_closest_and_all_names():
     with pytest.raises(
         ParameterError, match=r"no method 'isomaps'\. Did you mean 'isomap'\?.*agglomerate, .*whitening"

@@ -48,7 +48,7 @@ def test_roles_are_changed_by_a_menu_and_maps_of_other_columns_are_marked(iris):
     iris.tab("data")
     give("measure 2", "Feature", "feature")
     give("measure 3", "Feature", "feature")
-    iris.choose_method("ClassicalMDS")
+    iris.choose_method("classical MDS")
     iris.click(".start button", "Compute the map")  # waits for the rows
     iris.drawn_maps(2)
     iris.until("![...document.querySelectorAll('.map-line')].some((e) => e.textContent.includes('other columns'))")

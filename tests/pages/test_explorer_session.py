@@ -149,7 +149,7 @@ def test_all_texts_can_be_read_in_light_and_dark(person):
         person.sees(".contrast-line")
         person.click_point()
         person.sees(".near-line")
-        person.choose_method("TSNE")
+        person.choose_method("t-SNE")
         person.sees(".estimate .figures", "Memory")
         for scheme in ("light", "dark"):
             person.browser.media("", scheme)

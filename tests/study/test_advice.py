@@ -85,7 +85,7 @@ SEEN = {  # trials, the one that is chosen, and what the text and the evidence s
     ),
     "distances count like neighborhoods": (
         [trial("TSNE", area=0.45, fidelity=0.61), trial("MDS", area=0.36, fidelity=0.65)], "MDS",
-        ["If only neighborhoods matter", "use TSNE: area under R_NX 0.45 against 0.36"], [], [],
+        ["If only neighborhoods matter", "use t-SNE: area under R_NX 0.45 against 0.36"], [], [],
     ),
     "neighborhoods preserved as well": (
         [trial("TSNE", area=0.45, fidelity=0.61), trial("MDS", area=0.44, fidelity=0.65)], "MDS",
@@ -93,7 +93,7 @@ SEEN = {  # trials, the one that is chosen, and what the text and the evidence s
     ),
     "an unstable one": (
         [trial("PCA", area=0.4), trial("TSNE", area=0.7, stability=0.16)], "TSNE",
-        ["this map is not stable", "only 16% of the neighbors stay"], ["TSNE 0.16"], [],
+        ["this map is not stable", "only 16% of the neighbors stay"], ["t-SNE 0.16"], [],
     ),
     "a stable one": ([trial("PCA", area=0.4, stability=0.9)], "PCA", [], ["PCA 0.90"], ["not stable"]),
     "neighborhoods in an unstable map": (
@@ -156,13 +156,13 @@ def test_the_number_of_components_that_keeps_the_fraction():
     assert "95%" in found.text
     assert "96.0%" in found.text
     assert "2 components: 90.00%" in found.evidence[0]
-    assert any("SelfOrganizingMap 0.6, PCA 1" in s for s in found.evidence)
+    assert any("SOM 0.6, PCA 1" in s for s in found.evidence)
 
 
 def test_a_nonlinear_method_must_halve_the_error_and_keep_the_fraction():
     found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.4))
     assert (found.trial, found.n_components) == ("SelfOrganizingMap", 2)
-    assert "use SelfOrganizingMap with 2 dimensions: its reconstruction error of 0.4" in found.text
+    assert "use SOM with 2 dimensions: its reconstruction error of 0.4" in found.text
     assert "less than half of PCA's with the same number of dimensions (1)" in found.text
     assert "explains 96.0%" in found.text
     assert "PCA needs 3 components" in found.text
@@ -256,7 +256,7 @@ def test_coordinates_that_have_seen_the_held_out_rows_are_not_considered():
     seen = replace(seen, scores={ACCURACY: replace(seen.scores[ACCURACY], held_out=False)})
     found = advice("classify", with_accuracy("PCA", 178), seen, facts=FULL)
     assert found.trial == "PCA"
-    assert "TSNE" not in found.text
+    assert "t-SNE" not in found.text
     assert any("1 trial was fitted to all rows" in sentence for sentence in found.evidence)
 
 

@@ -68,7 +68,7 @@ def test_the_advised_map_of_real_data_beats_the_one_that_only_preserves_neighbor
     assert found["TSNE"].scores["area under R_NX"].value > found["MDS"].scores["area under R_NX"].value + 0.02
     assert quality["MDS"] > quality["TSNE"] + 0.02
     assert found.advice[0].trial == "MDS"
-    assert "If only neighborhoods matter, as in the search for clusters, use TSNE" in found.advice[0].text
+    assert "If only neighborhoods matter, as in the search for clusters, use t-SNE" in found.advice[0].text
 
 
 def test_measures_that_cannot_be_computed_are_explained(rng, monkeypatch):

@@ -22,7 +22,7 @@ def catalog() -> list[dict[str, Any]]:
     """Return all methods, in the order of their groups; the first map's method comes first."""
     found = [
         {
-            "name": entry.name, "verb": entry.verb, "summary": entry.summary,
+            "name": entry.name, "title": entry.title, "verb": entry.verb, "summary": entry.summary,
             "group": entry.group, "needs_labels": entry.needs_y,
             "live": entry.live, "streams": entry.streams, "transform": True,
             "parameters": [

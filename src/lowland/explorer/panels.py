@@ -216,9 +216,9 @@ def _columns(table: Table, X: Any) -> dict[str, np.ndarray]:
     return {table.names[j]: values[:, j] for j in np.sort(order)} | kept
 
 
-def _map(name: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:
+def _map(key: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:
     """A map: coordinates component after component; a row without all of them is not on the map."""
-    drawn: dict[str, Any] = {"key": name, "name": name, **more}
+    drawn: dict[str, Any] = {"key": key, "name": key, **more}
     if Z is not None and Z.shape[1]:
         whole = np.where(np.isfinite(Z).all(axis=1, keepdims=True), Z, np.nan)[:, :MOST_COMPONENTS]
         drawn |= {"coordinates": encode(_single(whole.T)), "components": whole.shape[1]}
@@ -234,6 +234,7 @@ def _trial(trial: Trial, measures: dict[str, dict[str, Any]], advised: bool) -> 
     return _map(
         trial.name,
         trial.Z,
+        name=trial.title,
         status="done" if trial.status == "done" else "failed",
         error=trial.error and unmarked(trial.error),
         trust=trust,

@@ -358,7 +358,7 @@ class Session:
         self.rows_folder(table)
         of = self.table(table)
         record: Record = {
-            "id": new_id(), "table": table, "name": name or entry.name, "method": entry.name, "parameters": parameters,
+            "id": new_id(), "table": table, "name": name or entry.title, "method": entry.name, "parameters": parameters,
             "created": time.time(), "run": 0, **self._new_run(table),
         }  # fmt: skip
         self.put("map", record)

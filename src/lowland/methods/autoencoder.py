@@ -63,6 +63,7 @@ def _limited_in_a_study(n: int, d: int) -> tuple[dict[str, Any] | None, str] | N
 class Autoencoder(
     InvertibleMethod,
     verb="autoencoder",
+    title="autoencoder",
     group="Networks and prototypes",
     streams=True,
     order_free=False,

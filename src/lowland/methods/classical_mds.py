@@ -54,6 +54,7 @@ _FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are
 class ClassicalMDS(
     Method,
     verb="classical-mds",
+    title="classical MDS",
     group="Distances",
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,

@@ -30,6 +30,7 @@ from lowland.run.run import Run
 class CorrespondenceAnalysis(
     Method,
     verb="ca",
+    title="correspondence analysis",
     group="Categories and counts",
     streams=True,
     takes_sparse=True,

@@ -51,6 +51,7 @@ from lowland.run.run import Run, run_for
 class DiffusionMap(
     GraphMethod,
     verb="diffusion-map",
+    title="diffusion map",
     group="Manifolds",
     attributes=METRIC_ATTRIBUTES,
     tolerance=1e-9,

@@ -59,6 +59,7 @@ _FEW_COLUMNS, _STARTS = 50, 5  # up to this many columns, further initialization
 class FactorAnalysis(
     MomentsMethod,
     verb="factor-analysis",
+    title="factor analysis",
     group="Linear",
     scale_free=True,
     linear=True,

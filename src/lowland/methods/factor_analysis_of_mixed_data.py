@@ -28,6 +28,7 @@ _UNKNOWN = "Fit with handle_unknown='ignore' to place such values at the mean."
 class FactorAnalysisOfMixedData(
     CategoryMap,
     verb="famd",
+    title="FAMD",
     group="Categories and counts",
     streams=True,
     reads="mixed",

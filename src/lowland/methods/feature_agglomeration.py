@@ -48,6 +48,7 @@ class JoblibMemory(Protocol):
 class FeatureAgglomeration(
     InvertibleMethod,
     verb="agglomerate",
+    title="feature agglomeration",
     group="Columns",
     scale_free=True,
     streams=True,

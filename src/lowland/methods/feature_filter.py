@@ -32,6 +32,7 @@ _FOR_ONE_PASS = "Choose `statistic='pearson'`, 'anova' or another statistic that
 class FeatureFilter(
     ColumnMap,
     verb="select-filter",
+    title="feature filter",
     group="Columns",
     streams=True,
     takes_sparse=True,

@@ -33,6 +33,7 @@ from lowland.run.run import Run
 class IncrementalPCA(
     MomentsMethod,
     verb="incremental-pca",
+    title="incremental PCA",
     group="Linear",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,

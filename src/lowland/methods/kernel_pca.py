@@ -55,6 +55,7 @@ class LearnedInverse:
 class KernelPCA(
     Method,
     verb="kernel-pca",
+    title="kernel PCA",
     group="Manifolds",
     takes_sparse=True,
     streams_with_landmarks=True,

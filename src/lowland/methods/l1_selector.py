@@ -30,6 +30,7 @@ _FOR_NUMBERS = "`estimator='linear'`"  # what a user sets if y holds numbers, no
 class L1Selector(
     ColumnMap,
     verb="select-l1",
+    title="L1 selection",
     group="Columns",
     streams=True,
     reads_y=True,

@@ -29,6 +29,7 @@ from lowland.run.run import Run
 class LinearAutoencoder(
     MomentsMethod,
     verb="linear-autoencoder",
+    title="linear autoencoder",
     group="Linear",
     linear=True,
     streams=True,

@@ -76,6 +76,7 @@ class LinearDiscriminantAnalysis(
     ClassifierMixin,
     MomentsMethod,
     verb="lda",
+    title="LDA",
     group="Labels",
     scale_free=True,
     linear=True,

@@ -55,6 +55,7 @@ _BOUNDS = {"hessian": " (more than k (k + 3) / 2 for k components)"}
 class LocallyLinearEmbedding(
     GraphMethod,
     verb="locally-linear-embedding",
+    title="LLE",
     group="Manifolds",
     tolerance=1e-6,
     study=StudyHints(n_neighbors=12),

@@ -36,6 +36,7 @@ _UNKNOWN = "Fit with handle_unknown='ignore' to leave such values out."
 class MultipleCorrespondenceAnalysis(
     CategoryMap,
     verb="mca",
+    title="MCA",
     group="Categories and counts",
     streams=True,
     reads="categories",

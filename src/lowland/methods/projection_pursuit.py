@@ -36,6 +36,7 @@ from lowland.run.run import Run
 class ProjectionPursuit(
     InvertibleMethod,
     verb="projection-pursuit",
+    title="projection pursuit",
     group="Linear",
     scale_free=True,
     linear=True,

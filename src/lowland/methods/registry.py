@@ -51,6 +51,7 @@ class Entry:
 
     name: str
     verb: str
+    title: str  # as people write it: t-SNE, spectral embedding
     module: str
     summary: str
     group: str  # the heading under which lists show it
@@ -111,9 +112,9 @@ def _stamp() -> str:
 
 
 def match_method(name: str) -> Entry | None:
-    """Return a method by its class name or its name on the command line, or None; case, - and _ do not matter."""
+    """Return a method by its class name, title or name on the command line, or None; case, - and _ do not matter."""
     word = _plain(name)
-    return next((e for e in entries().values() if word in (_plain(e.name), _plain(e.verb))), None)
+    return next((e for e in entries().values() if word in map(_plain, (e.name, e.verb, e.title))), None)
 
 
 def find_method(name: str) -> Entry:
@@ -166,7 +167,7 @@ def build_entries() -> list[Entry]:
 
 
 def _plain(name: str) -> str:
-    return name.strip().lower().replace("-", "").replace("_", "")
+    return re.sub(r"[-_ ]", "", name.strip().lower())
 
 
 def _modules() -> dict[str, str]:
@@ -186,6 +187,7 @@ def _entry_of(cls: Any) -> Entry:
     return Entry(
         name=cls.__name__,
         verb=own.verb,
+        title=own.title or cls.__name__,
         module=cls.__module__,
         summary=summary,
         group=own.group,

@@ -24,6 +24,7 @@ from lowland.run.run import Run
 class SammonMapping(
     Method,
     verb="sammon",
+    title="Sammon mapping",
     group="Distances",
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,

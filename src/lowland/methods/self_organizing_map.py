@@ -39,6 +39,7 @@ from lowland.run.run import Run
 class SelfOrganizingMap(
     InvertibleMethod,
     verb="som",
+    title="SOM",
     group="Networks and prototypes",
     streams=True,
     predicts="unit",

@@ -41,6 +41,7 @@ class SequentialFeatureSelector(
     MetaEstimatorMixin,
     ColumnMap,
     verb="select-sequential",
+    title="sequential selection",
     group="Columns",
     reads_y=True,
     needs_y=True,

@@ -56,6 +56,7 @@ _NOT_SQUARE = "Pass rows with `affinity='nearest_neighbors'` or 'rbf' to have af
 class SpectralEmbedding(
     GraphMethod,
     verb="spectral-embedding",
+    title="spectral embedding",
     group="Manifolds",
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,

@@ -40,6 +40,7 @@ _FOR_NUMBERS = "`estimator='regressor'`"  # what a user sets if y holds numbers,
 class TreeSelector(
     ColumnMap,
     verb="select-tree",
+    title="tree selection",
     group="Columns",
     reads_y=True,
     needs_y=True,

@@ -19,7 +19,14 @@ from lowland.run.run import Run
 
 
 class TruncatedSVD(
-    InvertibleMethod, verb="truncated-svd", group="Linear", linear=True, streams=True, takes_sparse=True, min_rows=1
+    InvertibleMethod,
+    verb="truncated-svd",
+    title="truncated SVD",
+    group="Linear",
+    linear=True,
+    streams=True,
+    takes_sparse=True,
+    min_rows=1,
 ):
     """Truncated SVD: best rank-k approximation without centering; latent semantic analysis of term-document matrices.
 

@@ -76,6 +76,7 @@ def _neighbors_among(n: int, perplexity: float) -> int:
 class TSNE(
     Method,
     verb="tsne",
+    title="t-SNE",
     group="Neighbor embeddings",
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,

@@ -28,6 +28,7 @@ from lowland.run.run import Run
 class VectorQuantizer(
     InvertibleMethod,
     verb="quantize",
+    title="vector quantization",
     group="Networks and prototypes",
     streams=True,
     predicts="code",

@@ -19,7 +19,14 @@ from lowland.run.run import Run
 
 
 class Whitening(
-    MomentsMethod, verb="whitening", group="Linear", scale_free=True, linear=True, streams=True, takes_sparse=True
+    MomentsMethod,
+    verb="whitening",
+    title="whitening",
+    group="Linear",
+    scale_free=True,
+    linear=True,
+    streams=True,
+    takes_sparse=True,
 ):
     """Whitening (sphering): linear transformation to uncorrelated coordinates of unit variance.
 

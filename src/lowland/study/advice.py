@@ -90,7 +90,7 @@ def advise(
         text = "The study was stopped before anything was evaluated, so there is no advice."
         return tuple(Advice(p, None, None, text, ()) for p in purposes)
     dominant = [each for each in suspects if each.kind == "dominant"]
-    late = [trial.name for trial in trials if trial.status == "timed out"]
+    late = [trial.title for trial in trials if trial.status == "timed out"]
     listed = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
     ratio = facts.standard_deviation_ratio
     case = Case(
@@ -175,20 +175,20 @@ WHY_TO_SEE: Sequence[Rule] = (
     (lambda c: c.second is None, "It is the only embedding evaluated: {best_score}."),
     (
         lambda c: c.chosen is c.best,
-        "It preserves neighborhoods and distances best of {n} trials: {best_score}; runner-up {second.name} "
+        "It preserves neighborhoods and distances best of {n} trials: {best_score}; runner-up {second.title} "
         "{its_score}{how}.",
     ),
     (
         always,
-        "{best.name} preserves neighborhoods and distances best of {n} trials: {best_score}. {chosen.name} has "
+        "{best.title} preserves neighborhoods and distances best of {n} trials: {best_score}. {chosen.title} has "
         "{its_score}, {why_equal}, and is {simpler}.",
     ),
 )
 TO_SEE: Sequence[Rule] = (
-    (always, "For visualization, use {chosen.name} with {dimensions}. {why}"),
+    (always, "For visualization, use {chosen.title} with {dimensions}. {why}"),
     (
         lambda c: worse(c.area, c.local.scores[AREA], c.n) and c.local_stability >= UNSTABLE,
-        "If only neighborhoods matter, as in the search for clusters, use {local.name}: area under R_NX {local_area} "
+        "If only neighborhoods matter, as in the search for clusters, use {local.title}: area under R_NX {local_area} "
         "against {its_area}.",
     ),
     (
@@ -206,7 +206,7 @@ SEEN: Sequence[Rule] = (
     (always, "{ranking}"),
     (
         lambda c: c.trust,
-        "Trustworthiness of {chosen.name}: {trust}, where 1 means no false neighbors in the embedding.",
+        "Trustworthiness of {chosen.title}: {trust}, where 1 means no false neighbors in the embedding.",
     ),
     (
         lambda c: c.stable,
@@ -237,10 +237,10 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
         best_score=f"{FIDELITY} {_estimate(top)}, the {MEAN_OF}, where 1 is perfect", its_score=_number(score),
         its_time=_seconds(chosen), best_time=_seconds(best), dimensions=_dimensions(chosen.n_components),
         area=area, local=local, local_area=_number(local.scores[AREA]), its_area=_number(area),
-        ranking=_ranking({t.name: t.scores[FIDELITY] for t in drawn}, FIDELITY),
+        ranking=_ranking({t.title: t.scores[FIDELITY] for t in drawn}, FIDELITY),
         trust=_estimate(chosen.scores[TRUST]) if TRUST in chosen.scores else "",
         stability=_stability(chosen), local_stability=_stability(local),
-        stable=", ".join(f"{t.name} {_number(t.scores[STABILITY])}" for t in drawn if STABILITY in t.scores),
+        stable=", ".join(f"{t.title} {_number(t.scores[STABILITY])}" for t in drawn if STABILITY in t.scores),
     )  # fmt: skip
     case["why_equal"] = first_of(WHY_EQUAL, case)
     case["how"], case["simpler"] = first_of(RUNNER_UP, case), first_of(SIMPLER, case)
@@ -303,7 +303,7 @@ def advise_to_compress(done: list[Trial], facts: TableFacts, size: StudySize) ->
     """Choose by the spectrum of PCA, unless a nonlinear method halves its reconstruction error."""
     m, kept = enough_components(facts.explained_variance_ratio, KEEP)
     gain = _nonlinear_gain(done, facts)
-    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores and t.n_components == size.k)
+    errors = sorted((t.scores[ERROR].value, t.title) for t in done if ERROR in t.scores and t.n_components == size.k)
     case = Case(
         m=m, kept=kept, size=size, components=_components(m), fewer=_components(m - 1), gain="", suffices=False,
         kept_by_fewer=sum(facts.explained_variance_ratio[: m - 1]), dimensions=_dimensions(size.k),
@@ -581,7 +581,7 @@ def _companions(trial: Trial, model: str) -> str:
     """The sentence about balanced accuracy and AUC; empty if they are unknown."""
     names = zip(LABELS, COMPANIONS[OF_CLASSES[model != NEAREST]], strict=True)
     found = [f"{label} {trial.scores[name].value:.2f}" for label, name in names if name in trial.scores]
-    return f"{trial.name} has {' and '.join(found)}." if found else ""
+    return f"{trial.title} has {' and '.join(found)}." if found else ""
 
 
 def _whole_scores(what: str, score: Score | None, name: str, facts: TableFacts) -> str:
@@ -661,7 +661,7 @@ def _estimate(score: Score) -> str:
 
 
 def _with_dimensions(trial: Trial) -> str:
-    return trial.name if "n_components=" in trial.name else f"{trial.name} with {_dimensions(trial.n_components)}"
+    return trial.title if "n_components=" in trial.name else f"{trial.title} with {_dimensions(trial.n_components)}"
 
 
 def _dimensions(k: int | None) -> str:

@@ -20,7 +20,7 @@ from lowland.errors import FileProblem, MissingFile, ParameterError, unmarked
 from lowland.pages.bundle import page_text, script
 from lowland.plain import html_table, to_plain
 from lowland.study.definitions import meaning_of
-from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.study.result import ShownTable, StudyResult, Trial, title_of
 from lowland.study.significance import differ
 from lowland.trial.records import Score
 from lowland.trial.scores import neighbors_for
@@ -95,6 +95,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     table, trials = result.table, result.trials
     measures = row_measures(trials)
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
+    titles: dict[str | None, str] = {trial.name: trial.title for trial in trials}
     best = {name: _best(name, trials) for name in names}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
     most = None if sizes <= MAX_BYTES else 2
@@ -104,7 +105,10 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
         "meanings": {name: meaning_of(name, trials) for name in names},
         "neighbors": neighbors_for(table.rows),
         "trials": [_trial(trial, measures, best, len(trials), most, blocks) for trial in trials],
-        "advice": [vars(advice) for advice in result.advice],
+        "advice": [
+            {**vars(a), "trial": titles.get(a.trial, a.trial), "method": a.method and title_of(a.method)}
+            for a in result.advice
+        ],
         "k": result.k,
         "purpose": result.purpose,
         "command": result.command,
@@ -227,7 +231,7 @@ def _trial(
         for name, curve in trial.curves.items()
     }
     return {
-        "name": trial.name,
+        "name": trial.title,
         "method": trial.method,
         "parameters": to_plain(trial.parameters, non_finite=str),
         "status": trial.status,

@@ -10,12 +10,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.errors import ParameterError
+from lowland.methods.registry import entries
 from lowland.plain import html_list, html_table
 from lowland.trial.parameters import Purpose
 from lowland.trial.records import Curve, Score
 
 GIVEN = "given coordinates"  # the method of a trial of the user: coordinates, or an estimator in the parameters
 Status = Literal["done", "failed", "timed out", "stopped", "left out"]
+
+
+def title_of(method: str) -> str:
+    """Return the name of a method as people write it, given the name of its class."""
+    entry = entries().get(method)
+    return method if entry is None else entry.title
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +45,12 @@ class Trial:
     curves: dict[str, Curve] = field(default_factory=dict)
     per_row: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) float32, per row shown, by name of the measure
     Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for excluded rows
+
+    @property
+    def title(self) -> str:
+        """The name with the method as people write it, such as "t-SNE perplexity=5"."""
+        settings = self.name.removeprefix(self.method)
+        return self.name if settings == self.name else title_of(self.method) + settings
 
     def _repr_html_(self) -> str:
         from lowland.study.report import trial_html
@@ -124,11 +137,9 @@ class StudyResult:
         return study_html(self)
 
     def __getitem__(self, name: str) -> Trial:
-        """Return the trial with this name, or with this command-line name of a method, such as "pca"."""
-        from lowland.methods.registry import entries
-
+        """Return the trial with this name or title, or this command-line name of a method, such as "pca"."""
         verbs = {entry.verb: entry.name for entry in entries().values()}
-        found = next((trial for trial in self.trials if trial.name in (name, verbs.get(name))), None)
+        found = next((t for t in self.trials if t.name in (name, verbs.get(name)) or t.title == name), None)
         if found is None:
             raise KeyError(f"No trial is named {name!r}. The trials: {', '.join(trial.name for trial in self.trials)}.")
         return found

@@ -106,6 +106,7 @@ def test_a_fit_that_fails_has_a_sentence(explorer, table):
 def test_supervised_and_mixed_methods(explorer, table):
     lda = explorer.map(explorer.compute(table["id"], "LinearDiscriminantAnalysis")["id"])
     assert lda["status"] == "done", lda["error"]
+    assert (lda["name"], lda["method"]) == ("LDA", "LinearDiscriminantAnalysis")
     made = explorer.open("small.csv")
     explorer.client.patch(f"/api/tables/{made['id']}", json={"roles": {"label": "feature"}})
     explorer.table(made["id"])

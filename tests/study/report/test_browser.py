@@ -389,13 +389,13 @@ def test_the_header_counts_every_outcome(page):
 def test_headings_of_the_advice_match_its_text(page):
     advice = (
         Advice("classify", "PCA", 8, "For classification, use PCA with 8 components.", (), "PCA"),
-        Advice("compress", None, 5, "For compression, use KernelPCA with 5 components.", (), "KernelPCA"),
+        Advice("compress", None, 5, "For compression, use kernel PCA with 5 components.", (), "KernelPCA"),
         Advice("visualize", "Isomap", 2, "For visualization, use Isomap with 2 dimensions.", (), "Isomap"),
         Advice("visualize", None, None, "No advice.", ()),
     )
     page = page(replace(results.study(), advice=advice))
     heads = page.run("[...document.querySelectorAll('.card h3')].map((h) => h.textContent)")
-    assert heads == ["PCA in 8 dimensions", "KernelPCA in 5 dimensions", "Isomap in 2 dimensions", "No recommendation"]
+    assert heads == ["PCA in 8 dimensions", "kernel PCA in 5 dimensions", "Isomap in 2 dimensions", "No recommendation"]
     # only a trial with that many dimensions has a panel to link to, and is marked
     assert page.run("[...document.querySelectorAll('.card h3 a')].map((a) => a.textContent)") == ["Isomap"]
     assert page.run("document.querySelectorAll('.chip.chosen, .lv-badge').length") == 0

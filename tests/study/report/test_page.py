@@ -55,6 +55,15 @@ def test_coordinates_are_decoded_within_one_quantization_step():
         np.testing.assert_allclose(low + steps / STEPS * (high - low), trial.Z, atol=((high - low) / STEPS).max())
 
 
+def test_methods_are_named_as_people_write_them():
+    result = results.study()
+    tsne = replace(result.trials[0], name="TSNE perplexity=5", method="TSNE")
+    advice = replace(result.advice[0], trial=tsne.name, method=tsne.method)
+    shown, _ = content(replace(result, trials=(tsne, *result.trials[1:]), advice=(advice,)))
+    assert [trial["name"] for trial in shown["trials"]][:3] == ["t-SNE perplexity=5", "Isomap", "LLE"]
+    assert (shown["advice"][0]["trial"], shown["advice"][0]["method"]) == ("t-SNE perplexity=5", "t-SNE")
+
+
 def test_omitted_rows_are_marked_in_every_component():
     result = results.gaps()
     html = report_html(result)

@@ -47,6 +47,7 @@ class Traits:
     """
 
     verb: str = ""  # the name on the command line; a class without one is not a method
+    title: str = ""  # the name as people write it, such as "t-SNE"; empty: the name of the class
     group: str = "Other"  # the heading under which lists show it: one of registry.GROUPS
     streams: bool = False  # whether files are read in chunks and may be larger than memory
     streams_with_landmarks: bool = False  # the same, if n_landmarks is set

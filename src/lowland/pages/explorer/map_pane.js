@@ -115,7 +115,7 @@ export function mapPane(app) {
       scores.length > 0 && [el("h3", null, "Scores"), scoreList(scores)],
       el("h3", null, "How it was computed"),
       facts([
-        ["method", method?.name ?? map.method],
+        ["method", method?.title ?? map.method],
         ...given.map(([name, value]) => /** @type {[string, string]} */ ([name.replaceAll("_", " "), asPython(value)])),
         ["other parameters", "defaults"],
         ["components", map.components ?? "–"],

@@ -55,7 +55,7 @@ export function methodsPane(app) {
         "div",
         { class: "card" },
         el("b", null, "The usual maps"),
-        el("p", { class: "note" }, known.map((method) => method.name).join(", ")),
+        el("p", { class: "note" }, known.map((method) => method.title).join(", ")),
         cost,
         button(`Compute ${some(known.length, "usual map")}`, {
           symbol: "play",
@@ -90,7 +90,7 @@ export function methodsPane(app) {
 
   function fillList() {
     const words = search.value.trim().toLowerCase();
-    const fits = (method) => !words || `${method.name} ${method.verb} ${method.summary}`.toLowerCase().includes(words);
+    const fits = (method) => !words || `${method.title} ${method.name} ${method.verb} ${method.summary}`.toLowerCase().includes(words);
     const named = [...new Set(store.methods.map((method) => method.group))];
     const parts = named.map((name) => {
       const members = store.methods.filter((method) => method.group === name && fits(method));
@@ -110,13 +110,13 @@ export function methodsPane(app) {
       {
         type: "button",
         class: "method",
-        title: lacking ? `${method.name} needs a label column: give one column the role label.` : method.summary,
+        title: lacking ? `${method.title} needs a label column: give one column the role label.` : method.summary,
         onclick: () => choose(method),
       },
       el(
         "b",
         null,
-        method.name,
+        method.title,
         method.live && el("span", { class: "chip", title: "The map is shown while it is computed" }, "live"),
         method.needs_labels && el("span", { class: "chip" }, "needs labels"),
       ),
@@ -131,7 +131,7 @@ export function methodsPane(app) {
     const wrong = el("p", { class: "wrong", role: "alert", hidden: true });
     const name = el("input", {
       type: "text",
-      placeholder: method.name,
+      placeholder: method.title,
       "aria-label": "Name of the map",
       maxlength: 120,
     });
@@ -157,7 +157,7 @@ export function methodsPane(app) {
     replace(
       chosen,
       el("button", { type: "button", class: "link back", onclick: close }, glyph("back"), "All methods"),
-      el("h2", null, method.name),
+      el("h2", null, method.title),
       el("p", { class: "note" }, method.summary),
       method.needs_labels &&
         !hasLabel() &&
