@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from lowland.evidence.contrasts import effect_of_levels, effect_of_numbers
 from lowland.explorer import analysis as nearness
 from lowland.explorer.analysis import (
+    cluster_names,
     clusters_of,
     distances_from,
     nearest,
@@ -77,3 +78,18 @@ def test_cohens_h_of_the_level_that_differs_most():
     assert found.effect == pytest.approx(np.pi)  # the largest possible value
     assert found.n_rest == 6
     assert effect_of_levels("c", np.full(10, -1), ["a", "b"], chosen) is None
+
+
+def test_clusters_are_named_by_the_columns_with_the_largest_effect_sizes(rng):
+    codes = np.repeat([0, 1, 2, -1], [60, 50, 40, 10])
+    X = rng.standard_normal((160, 5))
+    X[codes == 0, 1] += 9
+    X[codes == 0, 3] -= 5
+    X[:, 4] = codes == 1
+    names = cluster_names(X, ["a", "b", "c", "d", "e"], codes)
+    assert names[:2] == ["1: high b, low d", "2: e, low b"]
+    assert cluster_names(X[:, :1], ["a"], codes) == ["cluster 1", "cluster 2", "cluster 3"]  # nothing sets them apart
+    for j, name in enumerate(names):  # the same columns as the contrasts of a selection
+        effects = [abs(effect_of_numbers("", X[:, i], codes == j).effect) for i in range(5)]
+        largest = np.argsort(effects)[-2:]
+        assert {part.split()[-1] for part in name.split(",")} <= {"abcde"[i] for i in largest}

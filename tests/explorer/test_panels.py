@@ -39,6 +39,9 @@ def test_a_study_is_its_maps_with_the_quality_of_each_row(study):
         np.testing.assert_array_equal(decoded(trust["values"]), trial.per_row["trustworthiness"])
         assert trust["better"] == "higher"
         assert each["scores"]["trustworthiness"] == trial.scores["trustworthiness"].value
+    pca, isomap = panels.maps
+    assert [axis["name"] for axis in pca["axes"]] == ["PC1", "PC2"]
+    assert isomap["axes"] is None
     ranges = {
         (each["trust"]["trustworthiness"]["low"], each["trust"]["trustworthiness"]["high"]) for each in panels.maps
     }

@@ -98,5 +98,6 @@ window.lowland = {
   bulkRange,
   randomOrder,
   gridFor,
+  placedNames,
 };
 document.documentElement.dataset.ready = "1";

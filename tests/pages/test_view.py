@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -188,7 +189,7 @@ def test_the_brush_selects_what_it_goes_over(page):
 
 def test_hovering_shows_the_row_and_rings_it_in_every_panel(page):
     page = page(
-        "{n: 50, maps: 2, table: {ids: Array.from({length: 50}, (_, i) => `id-${i}`), "
+        "{n: 50, maps: 2, settings: {names: false}, table: {ids: Array.from({length: 50}, (_, i) => `id-${i}`), "
         'thumbnail: (row) => \'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>\', '
         "details: async (row) => [['story', `text of ${row}`]]}}"
     )
@@ -388,7 +389,7 @@ def test_far_rows_are_at_the_edge_until_all_are_shown(page):
 
 
 def test_neighbors_are_kept_missed_or_false_in_each_map(page):
-    page = page("{n: 200, maps: 2}")
+    page = page("{n: 200, maps: 2, settings: {names: false}}")
     sets = page.run("""(() => {
       const map = view.maps[0], x = map.component(0), y = map.component(1);
       const far = (i) => Math.hypot(x[i] - x[4], y[i] - y[4]);
@@ -716,3 +717,98 @@ def test_the_menu_of_a_panel_lies_above_the_maps_and_moves_the_points(page):
     still(page)
     assert page.run("view.panels[0].map.key") == "m2"
     assert page.run("!view.panels[0].menu.open")
+
+
+# --- names
+
+
+def names_on(page, panel=0):
+    """The names that are written on a panel, with their boxes: name, left, top, right, bottom."""
+    return page.run(f"""(() => {{
+      const panel = view.panels[{panel}], {{ wide, high }} = panel.rect;
+      return lowland.placedNames(panel, wide, high, view.stage.scale)
+        .map(({{ lines, x, y, w, h }}) => [lines.join(' '), x - w, y - h, x + w, y + h]);
+    }})()""")
+
+
+def overlap(a, b):
+    return a[1] < b[3] and b[1] < a[3] and a[2] < b[4] and b[2] < a[4]
+
+
+def test_classes_are_named_at_their_medians_without_overlap_and_more_of_them_when_zoomed_in(page):
+    page = page("{n: 3000, maps: 1, classes: 30}")
+    found = names_on(page)
+    assert 10 < len(found) < 30  # some have no room
+    assert not any(overlap(a, b) for i, a in enumerate(found) for b in found[:i])
+    left, top, *_ = box_of(page)
+    at = places(page)
+    for name, *box in found:
+        own = [at[row] for row in range(int(name.split()[1]), 3000, 30)]
+        x, y = (sorted(each)[len(own) // 2] for each in zip(*own, strict=True))
+        assert abs((box[0] + box[2]) / 2 - (x - left)) < 20
+        assert abs((box[1] + box[3]) / 2 - (y - top)) < 40
+    assert painted(page, 0, "marks")[0] > 500
+    page.run("view.zoomTo(view.panels[0], {zoom: 4, x: 0, y: 0})")
+    still(page)
+    shown = {name for name, *_ in names_on(page)}
+    inside = page.run("""(() => {
+      const panel = view.panels[0], { ax, bx, ay, by } = panel.place(), { X, Y } = panel.frame, seen = new Set();
+      X.forEach((x, slot) => {
+        const [u, v] = [x * ax + bx, Y[slot] * ay + by];
+        if (u > 0 && v > 0 && u < panel.wide && v < panel.high) seen.add(view.rows.order[slot] % 30);
+      });
+      return [...seen].map((code) => `class ${code}`);
+    })()""")
+    assert shown <= set(inside)
+    assert shown - {name for name, *_ in found}  # names that had no room before
+
+
+def test_names_follow_the_filter_the_coloring_and_the_switch(page):
+    page = page("{n: 600, maps: 1, classes: 3, columns: [{name: 'many', kind: 'category', "
+                "values: Array.from({length: 600}, (_, i) => `v${i % 61}`)}]}")  # fmt: skip
+    assert {name for name, *_ in names_on(page)} == {"class 0", "class 1", "class 2"}
+    page.run("view.hideClasses(new Set([1]))")
+    assert {name for name, *_ in names_on(page)} == {"class 0", "class 2"}
+    page.run("view.colorBy({kind: 'column', column: 'many'})")
+    still(page)
+    assert not page.run("view.isOn('names')")  # more classes than markers
+    assert names_on(page) == []
+    page.run("[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Names').click()")
+    assert names_on(page)
+    page.run("view.colorBy({kind: 'column', column: 'amount'})")
+    still(page)
+    assert names_on(page) == []  # a scale has no classes
+
+
+def test_names_and_axes_are_in_saved_pictures(page):
+    page = page("{n: 300, maps: 1, classes: 3}")
+    page.run("""view.update('m0', {axes: [{name: 'PC1', share: 0.553, columns: ['width', '−height']},
+      {name: 'PC2', share: 0.2, columns: []}]})""")  # fmt: skip
+    text = page.run("view.svg('m0').then((blob) => blob.text())")
+    texts = [e.text for e in ElementTree.fromstring(text).findall(".//{*}g/{*}text")]
+    assert {"class 0", "class 1", "class 2", "PC1 (55%): width, −height →", "PC2 (20%) →"} == set(texts)
+    sizes = page.run("""(async () => {
+      const found = [];
+      for (const names of [true, false]) {
+        view.set({names});
+        found.push((await view.png('m0', {legend: false})).size);
+      }
+      return found;
+    })()""")
+    assert sizes[0] != sizes[1]
+
+
+def test_many_points_are_a_density_unless_the_user_chose(page):
+    page = page("{n: 120000, maps: 1, classes: 4, spread: 1}")
+    density = "view.panels[0].scene(800, 600, 1, Infinity).density"
+    assert page.run(density)
+    assert page.run("view.isOn('density')")
+    sizes = page.run("[view.panels[0].scene(800, 600, 1, Infinity).radius]")
+    page.run("view.zoomTo(view.panels[0], {zoom: 60, x: 0.1, y: 0.1})")
+    still(page)
+    assert not page.run(density)  # few are in sight: points
+    assert page.run("view.panels[0].scene(800, 600, 1, Infinity).radius") > sizes[0]
+    page.run("view.panels[0].goHome(); view.set({density: false})")
+    assert not page.run(density)
+    page.run("window.kept = view.save(); view.set({density: null}); view.restore(kept)")
+    assert not page.run(density)  # the choice is kept

@@ -59,6 +59,7 @@ def test_the_estimator_is_the_pca_that_was_measured():
 
 def test_a_study_is_read_as_it_was_written(study, tmp_path):
     again = load_study(study.save(tmp_path / "new" / "study"))
+    assert [trial.axes for trial in again.trials] == [trial.axes for trial in study.trials]
     assert sorted(os.listdir(tmp_path / "new" / "study")) == ["points.parquet", "study.json"]
     assert again.advice == study.advice
     assert (again.k, again.purpose, again.command, again.complete) == (2, "visualize", study.command, True)

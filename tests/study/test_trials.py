@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from lowland import (
     UMAP,
     DiffusionMap,
     Isomap,
+    LinearDiscriminantAnalysis,
     LocallyLinearEmbedding,
     LocalMAP,
     PaCMAP,
@@ -64,6 +66,20 @@ def test_sharing_a_graph_or_distances_changes_nothing(cls, parameters, shared):
         Z = cls(**parameters).fit_transform(shared.X)
     assert trial.n_components == 2
     np.testing.assert_allclose(trial.Z, Z, atol=1e-5 * np.abs(Z).max())
+
+
+def test_axes_have_their_part_of_the_variance_and_their_leading_columns(iris, shared):
+    names = np.array(["sepal_length", "sepal_width", "petal_length", "petal_width"])
+    shared = replace(shared, names=names)
+    model = PCA(2).fit(iris.X)
+    trial = fit_trial(planned(PCA), shared)
+    assert [axis["name"] for axis in trial.axes] == ["PC1", "PC2"]
+    np.testing.assert_allclose([axis["share"] for axis in trial.axes], model.explained_variance_ratio_)
+    for axis, weights in zip(trial.axes, model.components_, strict=True):
+        leading = np.argsort(-np.abs(weights))[:3]
+        assert axis["columns"] == [("−" if weights[j] < 0 else "") + names[j] for j in leading]
+    assert [axis["name"] for axis in fit_trial(planned(LinearDiscriminantAnalysis), shared).axes] == ["LD1", "LD2"]
+    assert fit_trial(planned(SammonMapping), shared).axes == ()  # turning the map would change nothing
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 
 from lowland.data.stored_table import StoredTable
 from lowland.explorer.workspace import RequestError
+from lowland.math.statistics.sampling import evenly_spread
 
 COMPARISONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "<": np.less,
@@ -84,6 +85,8 @@ MOST_LEVELS = 1000  # a column with more is text, which is not compared
 
 CELLS = 2**22  # processed at a time
 MOST_FOR_DENSITY = 60_000  # rows for HDBSCAN
+NAMED_BY = 2_000_000  # cells from which clusters get their names
+LARGE = 0.8  # a large effect in Cohen's d
 
 
 def distances_from(X: np.ndarray, row: int) -> np.ndarray:
@@ -124,3 +127,34 @@ def clusters_of(X: np.ndarray, n_clusters: int, algorithm: str) -> np.ndarray:
         rows = np.ascontiguousarray(X[given], dtype=np.float64)
         codes[given] = find_clusters(rows, None if algorithm == "density" else n_clusters)[0]
     return codes
+
+
+def cluster_names(X: np.ndarray, columns: list[str], codes: np.ndarray) -> list[str]:
+    """Return the number of each cluster and at most two columns that set it apart: "2: high width, low height".
+
+    These are the columns with the largest Cohen's d against all other rows, from a sample of the rows. A column of two
+    values, such as a category, is there or not.
+    """
+    clusters = np.arange(int(codes.max(initial=-1)) + 1)
+    most = max(100, NAMED_BY // max(1, X.shape[1]))
+    chosen = evenly_spread(len(X), most, np.random.default_rng(0)) if len(X) > most else slice(None)
+    rows, member = np.asarray(X[chosen], dtype=np.float64), (codes[chosen] == clusters[:, None]).astype(np.float64)
+    rows = rows / (np.abs(rows).max(axis=0, initial=0) + 1e-300)
+    rows = rows - rows.mean(axis=0)
+    n = member.sum(axis=1, keepdims=True)  # (k, 1)
+    sums = member @ rows  # (k, d), and the other rows have the opposite
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = (rows**2).sum(axis=0) - sums**2 / n - sums**2 / (len(rows) - n)
+        d = np.nan_to_num(
+            (sums / n + sums / (len(rows) - n)) / np.sqrt(squares.clip(0) / (len(rows) - 2)), posinf=1e9, neginf=-1e9
+        )
+    is_dummy = [len(np.unique(column)) == 2 for column in rows.T]
+
+    def word(j: int, effect: float) -> str:
+        return f"{('' if effect > 0 else 'not ') if is_dummy[j] else 'high ' if effect > 0 else 'low '}{columns[j]}"
+
+    found = []
+    for number, effects in enumerate(d, start=1):
+        leading = [j for j in np.argsort(-np.abs(effects), kind="stable")[:2] if abs(effects[j]) >= LARGE]
+        found.append(f"{number}: {', '.join(word(j, effects[j]) for j in leading)}" if leading else f"cluster {number}")
+    return found

@@ -79,6 +79,14 @@ class SavedScore(Score):
     value: float | None  # type: ignore[assignment]
 
 
+class SavedAxis(BaseModel):
+    """An axis of a saved map: the result of ``lowland.trial.fit.axes_of``."""
+
+    name: str
+    share: float | None
+    columns: list[str]
+
+
 class SavedMap(BaseModel):
     """A map in a saved session: the fields of its record that are kept."""
 
@@ -91,6 +99,7 @@ class SavedMap(BaseModel):
     warnings: list[str]
     n: int = Field(ge=1)
     components: int = Field(ge=1)
+    axes: list[SavedAxis] = []
     seconds: float | None
     memory: int | None
     measures: list[SavedMeasure]
@@ -291,5 +300,6 @@ def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial
     return Trial(
         name, record["method"], record.get("fitted") or record["parameters"], "done", None, tuple(record["warnings"]),
         record["seconds"], record["memory"], n_excluded=int(np.isnan(Z).any(axis=1).sum()),
-        n_components=record["components"], scores=scores, curves=drawn, per_row=per_row, Z=Z,
+        n_components=record["components"], axes=tuple(record.get("axes") or ()), scores=scores, curves=drawn,
+        per_row=per_row, Z=Z,
     )  # fmt: skip

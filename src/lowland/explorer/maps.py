@@ -31,7 +31,7 @@ from lowland.run.processes import Clock, PeakMemory, Send, error_text, is_idle
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
-from lowland.trial.fit import SharedInputs, fitted_coordinates, model_measures
+from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures
 from lowland.trial.labels import Labels
 from lowland.trial.parameters import Planned, StudySize, shared_neighbors, trials_of
 from lowland.trial.records import Curve, Score
@@ -152,7 +152,8 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     done = {
         "components": Z.shape[1], "n": len(Z), "seconds": seconds, "memory": memory.bytes,
         "warnings": [*planned.notes, *texts, *notes], "fitted": to_plain(planned.parameters),
-        "fitted_rows": planned.fitted_rows, "learns_labels": task.traits.learns_labels_in_study,
+        "axes": to_plain(axes_of(est, task.rows.names)), "fitted_rows": planned.fitted_rows,
+        "learns_labels": task.traits.learns_labels_in_study,
     }  # fmt: skip
     send({"event": "done", **done})
     has_transform = _save_model(est, task, folder)

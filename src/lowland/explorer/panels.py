@@ -238,6 +238,7 @@ def _trial(trial: Trial, measures: dict[str, dict[str, Any]], advised: bool) -> 
         status="done" if trial.status == "done" else "failed",
         error=trial.error and unmarked(trial.error),
         trust=trust,
+        axes=list(trial.axes) or None,
         scores={name: float(score.value) for name, score in trial.scores.items() if np.isfinite(score.value)},
         badge="advised" if advised else None,
     )

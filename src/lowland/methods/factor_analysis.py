@@ -61,6 +61,7 @@ class FactorAnalysis(
     verb="factor-analysis",
     title="factor analysis",
     group="Linear",
+    axis="factor ",
     scale_free=True,
     linear=True,
     missing_parameter="missing",

@@ -25,7 +25,14 @@ from lowland.run.run import Run
 
 
 class FastICA(
-    InvertibleMethod, verb="fast-ica", group="Linear", scale_free=True, linear=True, streams=True, tolerance=1e-6
+    InvertibleMethod,
+    verb="fast-ica",
+    group="Linear",
+    axis="IC",
+    scale_free=True,
+    linear=True,
+    streams=True,
+    tolerance=1e-6,
 ):
     """Independent component analysis: columns as linear mixtures of statistically independent, non-Gaussian sources.
 

@@ -35,6 +35,7 @@ class IncrementalPCA(
     verb="incremental-pca",
     title="incremental PCA",
     group="Linear",
+    axis="PC",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,
     streams=True,

@@ -78,6 +78,7 @@ class LinearDiscriminantAnalysis(
     verb="lda",
     title="LDA",
     group="Labels",
+    axis="LD",
     scale_free=True,
     linear=True,
     streams=True,

@@ -57,6 +57,7 @@ class PCA(
     MomentsMethod,
     verb="pca",
     group="Linear",
+    axis="PC",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,
     streams=True,

@@ -20,6 +20,7 @@ from lowland.plots.style import (
     WEAK,
     as_integer,
     axes_for,
+    darker,
     figure_of,
     label_axes,
     names_of,
@@ -459,7 +460,7 @@ def coefficient_paths(
         ends = coefs[-1, order[:_MOST_COLORED]]
         for place, height in enumerate(_apart(ends, 0.05 * (coefs.max() - coefs.min()))):
             ax.annotate(plain(words[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",
-                        va="center", fontsize="small", color=COLORS[place % len(COLORS)])  # fmt: skip
+                        va="center", fontsize="small", color=darker(COLORS[place % len(COLORS)]))  # fmt: skip
     if chosen is not None:
         ax.axvline(chosen, color=INK, linewidth=1, linestyle="--")
     ax.set_xscale("log")

@@ -9,15 +9,20 @@ import numpy as np
 from lowland.arrays.namespace import is_array, to_numpy
 from lowland.errors import DataError, MissingExtra, ParameterError
 
-# Ten colors chosen for all kinds of color vision (Petroff 2021, arXiv:2107.02270), reordered so that the first few
-# also differ in lightness. Marker shapes carry the same information.
+# Ten colors without grays, optimized so that any two differ in CIELAB for protans and deutans, too. The pages have the
+# same (pages/view/colors.js). Marker shapes carry the same information.
 COLORS = (
-    "#3f90da", "#ffa90e", "#bd1f01", "#832db6", "#94a4a2", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+    "#3f90da", "#b4395d", "#debf16", "#3f7500", "#ef94b7", "#3d52ec", "#0fdeff", "#fc545b", "#7f5a8b", "#a5df9a",
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h")
 STRONG, WEAK, MARK = "#3f90da", "#c9ced6", "#bd1f01"  # main data, background, highlight
 INK = "#3a3f47"
 SEQUENTIAL, DIVERGING = "viridis", "PuOr"  # both perceptually uniform and safe for color-blind readers
+
+
+def darker(color: str) -> str:
+    """Return a color of the palette dark enough for letters."""
+    return "#" + "".join(f"{int(color[i : i + 2], 16) * 5 // 8:02x}" for i in (1, 3, 5))
 
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:

@@ -241,6 +241,7 @@ def _trial(
         "memory": trial.memory,
         "cached": trial.cached,
         "components": trial.n_components,
+        "axes": trial.axes,
         "scores": scores,
         "curves": curves,
         "per_row": {

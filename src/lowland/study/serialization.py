@@ -43,7 +43,7 @@ def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> T
     """Restore a trial from the result of ``trial_to_plain``."""
     record = dict(record)
     record["parameters"] = {name: _parameter(value, name) for name, value in record["parameters"].items()}
-    record["warnings"] = tuple(record["warnings"])
+    record["warnings"], record["axes"] = tuple(record["warnings"]), tuple(record.get("axes", ()))
     record["scores"] = {name: score_from_plain(score) for name, score in record["scores"].items()}
     record["curves"] = {
         name: Curve(**{**curve, **{axis: np.array(curve[axis], dtype=np.float64) for axis in ("x", "y")}})

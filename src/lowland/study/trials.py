@@ -26,7 +26,7 @@ from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, 
 from lowland.run.progress import COMPILING, Progress, pulse
 from lowland.run.settings import config, settings
 from lowland.study.result import Status, Trial
-from lowland.trial.fit import SharedInputs, fitted_coordinates, model_measures
+from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures
 from lowland.trial.parameters import Planned
 
 TOO_LONG = "The fit exceeded the time limit of {:.3g} s. Raise the limit, or use fewer rows."
@@ -83,6 +83,7 @@ def fit_trial(
     return Trial(
         planned.name, planned.method, planned.parameters, "done", None, warned, seconds, memory.bytes,
         n_excluded=n_excluded, n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,
+        axes=tuple(axes_of(est, [] if shared.names is None else shared.names.tolist())),
     )  # fmt: skip
 
 

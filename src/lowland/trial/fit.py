@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,6 +110,29 @@ def _coordinates_of_other(est: Any, shared: SharedInputs) -> Any:
     if missing:
         raise DataError("This estimator requires a label for each row. Pass labels without missing values.")
     return est.fit_transform(shared.X, labels)
+
+
+LEADING = 3  # columns that are named with an axis
+
+
+def axes_of(est: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the name of each axis of a map, its part of the variance, and the columns with the largest weights.
+
+    A column of negative weight begins with a minus. The list is empty for methods whose axes have no meaning.
+    """
+    traits = traits_of(est)
+    shares = np.atleast_1d(to_numpy(getattr(est, "explained_variance_ratio_", ()))).tolist()
+    weights = to_numpy(getattr(est, "components_", np.empty((0, 0)))) if traits.linear else np.empty((0, 0))
+    if weights.ndim != 2 or weights.shape[1] != len(names):
+        weights = np.empty((0, 0))
+    found = []
+    for j in range(max(len(shares), len(weights))):
+        own = weights[j] if j < len(weights) else np.empty(0)
+        leading = [i for i in np.argsort(-np.abs(own), kind="stable")[:LEADING] if own[i]]
+        columns = [f"{'−' if own[i] < 0 else ''}{names[i]}" for i in leading]
+        share = shares[j] if j < len(shares) else None
+        found.append({"name": f"{traits.axis}{j + 1}", "share": share, "columns": columns})
+    return found
 
 
 def columns_for(est: Any, mixed: Any) -> Any:

@@ -15,6 +15,7 @@ from lowland.evidence.contrasts import Effect, effect_of_levels, effect_of_numbe
 from lowland.explorer.analysis import (
     MOST_FOR_DENSITY,
     MOST_LEVELS,
+    cluster_names,
     clusters_of,
     distances_from,
     nearest,
@@ -24,6 +25,7 @@ from lowland.explorer.analysis import (
 from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded_mask, encoded_mask
 from lowland.explorer.routes.tables import MaskRequest, numbers_of
 from lowland.explorer.session import Session, new_id
+from lowland.explorer.tables import PreparedRows
 from lowland.explorer.workspace import RequestError, not_found, read_floats
 
 router = APIRouter(tags=["analysis"], route_class=CheckedRoute)
@@ -116,6 +118,9 @@ def clusters(here: CurrentSession, t: str, wanted: ClusterRequest) -> dict[str, 
         )
     codes = clusters_of(np.asarray(X), wanted.clusters, wanted.algorithm)
     levels = [f"cluster {j + 1}" for j in range(int(codes.max(initial=-1)) + 1)]
+    if not here.table(t)["has_images"]:  # pixels are no names
+        rows = PreparedRows(here.rows_folder(t))
+        levels = cluster_names(rows.X, rows.names, codes)
     kind, none = ("u1", 255) if len(levels) < 255 else ("u2", 65_535)
     values = np.where(codes < 0, none, codes).astype(f"<{kind}")
     return {"kind": kind, "codes": base64.b64encode(values.tobytes()).decode("ascii"), "levels": levels}

@@ -59,6 +59,7 @@ class Traits:
     scale_free: bool = False  # whether the units of the columns do not affect the result, or only select columns
     single: bool = False  # whether coordinates are float32, the precision of the descent, for float64 rows too
     linear: bool = False  # whether coordinates are linear functions of the columns
+    axis: str = "component "  # what an axis of the map is called, before its number
     missing_parameter: str = ""  # the parameter that admits missing values, unless it is None
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence in the error
     reads_y: bool = False  # whether y must be one label per row; otherwise it is accepted and ignored

@@ -90,7 +90,8 @@ export function methodsPane(app) {
 
   function fillList() {
     const words = search.value.trim().toLowerCase();
-    const fits = (method) => !words || `${method.title} ${method.name} ${method.verb} ${method.summary}`.toLowerCase().includes(words);
+    const fits = (method) =>
+      !words || `${method.title} ${method.name} ${method.verb} ${method.summary}`.toLowerCase().includes(words);
     const named = [...new Set(store.methods.map((method) => method.group))];
     const parts = named.map((name) => {
       const members = store.methods.filter((method) => method.group === name && fits(method));

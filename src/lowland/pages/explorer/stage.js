@@ -116,6 +116,7 @@ export function createStage(app) {
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
     scores: mainScores(map),
     badge: map.outdated ? "outdated" : null,
+    axes: map.axes?.length ? map.axes : null,
   });
 
   function show(table) {

@@ -104,7 +104,7 @@ function drawCloud(cloud) {
   // Into an image first: while printing, a browser records every drawing command of a canvas in the page.
   const image = el("canvas", { width: side, height: side }),
     context = contextOf(image);
-  context.fillStyle = mix(classColor(0, pageTheme()), pageTheme().ink, 0.15);
+  context.fillStyle = mix(classColor(0), pageTheme().ink, 0.15);
   context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
   for (let i = 0; i < x.length; i++) {
     if (Number.isFinite(x[i]) && Number.isFinite(y[i]))

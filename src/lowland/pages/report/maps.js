@@ -63,12 +63,12 @@ function linkPanels(view) {
 /** @type {(view: View, paper: HTMLElement, legend: HTMLElement) => void} */
 function printMaps(view, paper, legend) {
   view.print(true);
-  const { points } = view.stage;
+  const { points, marks } = view.stage;
   const pictures = view.panels
     .filter((panel) => panel.rect)
     .map(({ map, note, rect: { left, top, wide, high } }) => {
       const picture = el("canvas", { width: wide, height: high });
-      contextOf(picture).drawImage(points, left, top, wide, high, 0, 0, wide, high);
+      for (const layer of [points, marks]) contextOf(picture).drawImage(layer, left, top, wide, high, 0, 0, wide, high);
       const [[name, value] = []] = Object.entries(map.scores);
       return el(
         "figure",

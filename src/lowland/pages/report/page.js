@@ -111,7 +111,6 @@ for (const [id, title, build] of SECTIONS) {
   else find(id).remove();
 }
 onTheme(() => {
-  nameColors();
   drawClouds(false);
 });
 addEventListener("hashchange", openTarget);

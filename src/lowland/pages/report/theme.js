@@ -1,6 +1,6 @@
 // The theme of the charts: light or dark as the system, and light on paper.
 
-import { COLORS, THEMES, classColor } from "../view/colors.js";
+import { COLORS, THEMES } from "../view/colors.js";
 
 const night = matchMedia("(prefers-color-scheme: dark)");
 const onPaper = matchMedia("print");
@@ -13,7 +13,7 @@ export const pageTheme = () => (night.matches && !paper.printing && !onPaper.mat
 
 // Colors of lines are CSS variables, so that charts need no redrawing for dark, light and print.
 export function nameColors() {
-  COLORS.forEach((_, i) => document.documentElement.style.setProperty(`--color-${i}`, classColor(i, pageTheme())));
+  COLORS.forEach((color, i) => document.documentElement.style.setProperty(`--color-${i}`, color));
 }
 
 const changeTheme = () => themeListeners.forEach((listener) => listener());

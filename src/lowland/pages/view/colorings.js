@@ -185,8 +185,8 @@ function cutsBelow(cuts, value, orEqual) {
 /** @type {(coloring: Coloring, theme: Theme) => Palette} */
 export function paletteOf(coloring, theme) {
   const colors = new Array(256).fill(theme.missing);
-  if (coloring.type === "one") colors[0] = classColor(0, theme);
-  if (coloring.type === "classes") for (let i = 0; i < LOOKS; i++) colors[i] = classColor(i, theme);
+  if (coloring.type === "one") colors[0] = classColor(0);
+  if (coloring.type === "classes") for (let i = 0; i < LOOKS; i++) colors[i] = classColor(i);
   if (coloring.type === "scale") for (let i = 0; i < 255; i++) colors[i] = scaleColor(i / 254, theme);
   const shape =
     coloring.type === "classes" ? (shade) => (shade === MISSING ? "disc" : classShape(shade)) : () => "disc";

@@ -32,18 +32,19 @@ export const THEMES = {
   },
 };
 
-// Ten colors chosen for all kinds of color vision (Petroff 2021, arXiv:2107.02270), as in the figures of lowland.plots.
+// Ten colors without grays, optimized so that any two differ in CIELAB for protans and deutans, too, and stand out from
+// both papers (tests/pages/test_palette.py). The figures of lowland.plots have the same.
 export const COLORS = [
   "#3f90da",
-  "#ffa90e",
-  "#bd1f01",
-  "#832db6",
-  "#94a4a2",
-  "#a96b59",
-  "#e76300",
-  "#b9ac70",
-  "#717581",
-  "#92dadd",
+  "#b4395d",
+  "#debf16",
+  "#3f7500",
+  "#ef94b7",
+  "#3d52ec",
+  "#0fdeff",
+  "#fc545b",
+  "#7f5a8b",
+  "#a5df9a",
 ];
 export const SHAPES = ["disc", "square", "triangle", "diamond", "wedge", "cross"];
 export const LOOKS = COLORS.length * SHAPES.length; // further classes repeat these markers
@@ -90,22 +91,8 @@ export function scaleColor(fraction, theme) {
   return mix(VIRIDIS[left], VIRIDIS[left + 1], place - left);
 }
 
-/** @type {(color: string) => number} */
-function lightness(color) {
-  const [r, g, b] = channels(color).map((c) =>
-    c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4,
-  );
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-
-// On a dark background the darkest colors are lightened to a contrast ratio of 3:1.
-/** @type {(index: number, theme: Theme) => string} */
-export function classColor(index, theme) {
-  let color = COLORS[index % COLORS.length];
-  while (theme.name === "dark" && (lightness(color) + 0.05) / (lightness(theme.paper) + 0.05) < 3)
-    color = mix(color, theme.ink, 0.1);
-  return color;
-}
+/** @type {(index: number) => string} */
+export const classColor = (index) => COLORS[index % COLORS.length];
 
 /** @type {(look: number) => Shape} */
 export const classShape = (look) => SHAPES[((look % COLORS.length) + Math.floor(look / COLORS.length)) % SHAPES.length];

@@ -3,6 +3,7 @@
 import { LOOKS, MISSING } from "./colors.js";
 import { brief, contextOf, count, svg } from "./elements.js";
 import { drawNeighbors, neighborMarks } from "./marks.js";
+import { drawAxes, drawNames, placedAxes, placedLines, placedNames } from "./names.js";
 import { Painter } from "./painter.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { CORNERS, outline, rimColor } from "./stamps.js";
@@ -63,7 +64,9 @@ export async function pngOf(panel, options = {}) {
     context = contextOf(canvas);
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(pointsOf(panel, wide, high, scale), 8 * scale, head * scale);
+  const map = pointsOf(panel, wide, high, scale);
+  for (const draw of [drawNames, drawAxes]) draw(contextOf(map), panel, map.width, map.height, scale);
+  context.drawImage(map, 8 * scale, head * scale);
   context.scale(scale, scale);
   context.fillStyle = theme.ink;
   context.textBaseline = "middle";
@@ -117,7 +120,7 @@ export async function svgOf(panel, options = {}) {
     svg("clipPath", { id: "map" }, svg("rect", { x: 8, y: head, width: wide, height: high })),
     options.title !== false &&
       svg("text", { x: 16, y: 28, "font-size": 17, "font-weight": 600, ...words }, brief(panel.map.name, 90)),
-    svg("g", { "clip-path": "url(#map)" }, points),
+    svg("g", { "clip-path": "url(#map)" }, points, vectorNames(panel, wide, high, head)),
     items.map((item, i) => legendItem(item, view, width - side + 8, head + 16 + 22 * i, words)),
   );
   return new Blob([new XMLSerializer().serializeToString(root)], { type: "image/svg+xml" });
@@ -239,6 +242,38 @@ function vectorNeighbors(panel, wide, high, head) {
     points,
     svg("path", { d: pathOf("star", u + 8, v + head, 1.25 * marks.radius), fill: theme.ink, ...rim }),
   ];
+}
+
+/** @type {(panel: Panel, wide: number, high: number, head: number) => SVGElement[]} */
+function vectorNames(panel, wide, high, head) {
+  const { theme } = panel.view,
+    look = {
+      "font-family": "system-ui, sans-serif",
+      stroke: theme.paper,
+      "paint-order": "stroke",
+      "stroke-linejoin": "round",
+    },
+    bold = { ...look, "font-weight": 600, "text-anchor": "middle", fill: theme.ink, "stroke-width": 3.5 };
+  const names = placedNames(panel, wide, high, 1).flatMap((name) =>
+    placedLines(name).map(({ line, x, y }) =>
+      svg("text", { x: x + 8, y: y + head + 0.35 * name.size, "font-size": name.size, ...bold }, line),
+    ),
+  );
+  const axes = placedAxes(panel, wide, high, 1).map(({ text, x, y, size, anchor, turned }) =>
+    svg(
+      "text",
+      {
+        ...look,
+        "font-size": size,
+        "text-anchor": anchor,
+        fill: theme.soft,
+        "stroke-width": 3,
+        transform: `translate(${x + 8} ${y + head})${turned ? " rotate(-90)" : ""}`,
+      },
+      text,
+    ),
+  );
+  return [...names, ...axes];
 }
 
 /** @type {(panel: Panel, wide: number, high: number, head: number) => Promise<SVGElement>} */

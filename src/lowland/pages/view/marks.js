@@ -1,5 +1,6 @@
-// What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names of axes.
+// What is drawn above the points: rings around a row, its neighbors, the outline of a selection, names.
 
+import { drawAxes, drawNames } from "./names.js";
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
 import { HIDDEN } from "./rows.js";
 import { outline } from "./stamps.js";
@@ -16,7 +17,8 @@ export function drawMarks(context, view, scale) {
     context.clip();
     context.translate(left, top);
     drawThumbnails(context, view, panel, wide, high, scale);
-    drawAxisNames(context, panel, wide, high, scale);
+    drawNames(context, panel, wide, high, scale);
+    drawAxes(context, panel, wide, high, scale);
     if (view.shown) drawNeighbors(context, panel, view.shown.row, view.neighborSetsOf(panel), wide, high, scale);
     if (view.hovered >= 0)
       drawRing(context, view, panel.pixelOf(view.hovered, wide, high), Math.max(5, panel.radius + 3) * scale, scale);
@@ -181,24 +183,4 @@ function trailOutline(trail, tool) {
     [u, v],
     [x, v],
   ];
-}
-
-/** @type {(context: Context2D, panel: Panel, wide: number, high: number, scale: number) => void} */
-function drawAxisNames(context, panel, wide, high, scale) {
-  const names = panel.axisNames();
-  if (!names.length || wide < 180 * scale) return;
-  context.font = `${11 * scale}px system-ui, sans-serif`;
-  context.fillStyle = panel.view.theme.soft;
-  if (panel.solid) {
-    context.textAlign = "left";
-    context.fillText(names.join(" · "), 8 * scale, high - 7 * scale);
-    return;
-  }
-  context.textAlign = "right";
-  context.fillText(`${names[0]} →`, wide - 8 * scale, high - 7 * scale);
-  context.save();
-  context.translate(13 * scale, 8 * scale);
-  context.rotate(-Math.PI / 2);
-  context.fillText(`${names[1]} →`, 0, 0);
-  context.restore();
 }

@@ -130,7 +130,7 @@ export class MapData {
   // coordinates: Float32Array, component after component; NaN: the row is not on the map; null: none yet.
   // status: "queued", "running", "done", "failed", "canceled" or "broken"; progress: { fraction, text }.
   // trust: { measure: { values, low, high, better } }; placed: { coordinates, names }, rows placed later.
-  // badge: a word beside the name, such as "recommended".
+  // badge: a word beside the name, such as "recommended". axes: [{ name, share, columns }], of a linear map.
   /** @param {MapFields} fields */
   constructor({
     key,
@@ -147,6 +147,7 @@ export class MapData {
     scores = {},
     placed = null,
     badge = null,
+    axes = null,
   }) {
     this.key = key;
     this.name = name;
@@ -161,6 +162,7 @@ export class MapData {
     this.scores = scores;
     this.placed = placed;
     this.badge = badge;
+    this.axes = axes;
     /** @type {Float32Array | null} */
     this.counted = null;
     this.many = 0; // of the counted coordinates

@@ -6,6 +6,7 @@ import { HIDDEN, SELECTED } from "./rows.js";
 import { Stamps } from "./stamps.js";
 
 export const FEW = 30000; // points in sight that are drawn as shapes
+export const MANY = 50000; // points in sight from which their density is drawn, unless the user chose
 const DEPTHS = 8; // steps of paleness with distance, in three dimensions
 
 // The radius of a point, by how many are in sight.
@@ -169,6 +170,10 @@ function quantile(values, fraction) {
 const rimsOf = (side) =>
   Array.from({ length: side }, (_, y) => Math.round(side / 2 - Math.sqrt((side / 2) ** 2 - (y + 0.5 - side / 2) ** 2)));
 
+// Two colors in equal parts.
+/** @type {(a: number, b: number) => number} */
+const halfway = (a, b) => (((a & 0xfefefe) >>> 1) + ((b & 0xfefefe) >>> 1)) | 0xff000000;
+
 /** @type {(image: Uint32Array, wide: number, high: number, scene: Scene) => void} */
 function pixels(image, wide, high, { frame, place, flags, selected, shades, palette, theme, radius, many }) {
   const { X, Y } = frame,
@@ -180,7 +185,8 @@ function pixels(image, wide, high, { frame, place, flags, selected, shades, pale
     right = wide - side,
     bottom = high - side,
     dim = packed(theme.dim),
-    missing = palette.packed[MISSING];
+    missing = palette.packed[MISSING],
+    paper = packed(theme.paper);
   for (const pass of selected ? [1, 2] : [0]) {
     for (let slot = 0; slot < many; slot++) {
       const x = X[slot] * ax + x0,
@@ -190,14 +196,9 @@ function pixels(image, wide, high, { frame, place, flags, selected, shades, pale
       if (flag & HIDDEN || (pass === 1 && flag) || (pass === 2 && !flag)) continue;
       const color = pass === 1 ? dim : shades ? palette.packed[shades[slot]] : missing;
       let at = (y | 0) * wide + (x | 0);
-      if (side === 1) image[at] = color;
-      else if (side === 2) {
-        image[at] = image[at + 1] = color;
-        at += wide;
-        image[at] = image[at + 1] = color;
-      } else
-        for (let line = 0; line < side; line++, at += wide)
-          for (let i = rims[line]; i < side - rims[line]; i++) image[at + i] = color;
+      for (let line = 0; line < side; line++, at += wide)
+        for (let i = at + rims[line], end = at + side - rims[line]; i < end; i++)
+          image[i] = pass ? color : halfway(color, image[i] || paper); // without a selection, points are transparent
     }
   }
 }

@@ -1,10 +1,10 @@
 // A panel: one map in a rectangle of the shared canvas.
 
-import { number } from "./elements.js";
 import { MISSING } from "./colors.js";
 import { flatFrame, placeOf, solidFrame, turn, wholeZoom } from "./frames.js";
+import { axisText } from "./names.js";
 import { gridOf, nearestSlot } from "./nearest.js";
-import { FEW, inSight, radiusOf } from "./painter.js";
+import { FEW, MANY, inSight, radiusOf } from "./painter.js";
 import { HOME, PanelBox } from "./panel_box.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { outline, rimColor } from "./stamps.js";
@@ -184,7 +184,7 @@ export class Panel extends PanelBox {
       { flags, selected } = view.rows,
       sight = inSight(frame, place, flags, wide, high),
       grown = scale * Math.min(1.7, Math.max(0.75, wide / scale / 420)),
-      density = view.settings.density,
+      density = view.settings.density ?? sight > MANY,
       shapes = !density && sight <= FEW,
       cost = shapes ? 10 : 1, // a shape takes as long as some ten pixels
       { length } = frame.X,
@@ -275,9 +275,10 @@ export class Panel extends PanelBox {
     context.restore();
   }
 
-  /** @type {() => string[]} */
-  axisNames() {
-    if (!this.map.coordinates || this.map.components < 3) return [];
-    return this.axes.map((axis) => `component ${number(axis + 1)}`);
+  // The names of the axes that are shown, with as much about them as has room; none for a plain map of two components.
+  /** @type {(room?: number, size?: number) => string[]} */
+  axisTexts(room = 0, size = 11) {
+    if (!this.map.coordinates) return [];
+    return this.axes.map((axis) => axisText(this.map, axis, room, size)).filter(Boolean);
   }
 }

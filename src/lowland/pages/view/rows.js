@@ -10,6 +10,7 @@ export class RowStates {
     this.flags = new Uint8Array(order.length);
     this.selected = 0;
     this.shown = order.length;
+    this.shows = 0; // how often other rows were shown
     /** @type {Uint8Array | null} */
     this.mask = null;
     /** @type {Uint32Array | null} */
@@ -80,6 +81,7 @@ export class RowStates {
       }
     }
     this.shown = shown;
+    this.shows++;
     this.selected = selected;
     this.mask = null;
     return selected !== before;

@@ -40,6 +40,7 @@ export function createToolbar(view) {
   );
   const rare = [
     sizeField(view),
+    checkField(view, "names", "Names", "Write the names of the classes on the maps; zoom in to see more of them"),
     checkField(view, "density", "Density", "Show how many points lie where, for crowded maps"),
     axes,
     checkField(view, "linked", "Link zoom", "Zoom and move all maps together"),
@@ -158,9 +159,9 @@ function sizeField(view) {
 function checkField(view, key, text, title) {
   const box = el("input", { type: "checkbox", onchange: () => view.set({ [key]: box.checked }) });
   const mark = () => {
-    box.checked = view.settings[key];
+    box.checked = view.isOn(key);
   };
-  view.on("settings", mark);
+  for (const event of ["settings", "colors"]) view.on(event, mark);
   mark();
   return el("label", { class: "lv-check", title }, box, text);
 }

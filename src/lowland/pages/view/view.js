@@ -10,6 +10,8 @@ import { arrange } from "./layout.js";
 import { createLegend } from "./legend.js";
 import { LinkedRows } from "./linked_rows.js";
 import { MapData, Table } from "./model.js";
+import { namesAreShown } from "./names.js";
+import { MANY } from "./painter.js";
 import { Panel } from "./panel.js";
 import { RowStates } from "./rows.js";
 import { restoreState, savedState } from "./saving.js";
@@ -97,7 +99,8 @@ export class View extends LinkedRows {
     this.settings = {
       tool: coarse ? "look" : (options.tool ?? "look"),
       size: 1,
-      density: false,
+      density: null, // null: as suits the data
+      names: null,
       linked: false,
       equal: true,
       brush: 22,
@@ -332,6 +335,13 @@ export class View extends LinkedRows {
       this.emit("axes");
     } else this.stage.ask(this.panels);
     this.emit("settings");
+  }
+
+  // Whether a switch is on: as the user chose, or else as suits the data.
+  /** @type {(key: "names" | "density" | "linked" | "equal") => boolean} */
+  isOn(key) {
+    if (key === "names") return namesAreShown(this);
+    return this.settings[key] ?? (key === "density" && this.table.n > MANY);
   }
 
   /** @type {(choice: "auto" | "light" | "dark") => void} */

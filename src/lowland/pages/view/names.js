@@ -1,0 +1,145 @@
+// Names on a map: of the classes, at the medians of their points, the largest first and none over another; of the axes.
+
+import { LOOKS } from "./colors.js";
+import { brief, number } from "./elements.js";
+import { HIDDEN } from "./rows.js";
+
+const SAMPLED = 200000; // points from which the medians are computed
+const LEAST_NAMED = 140; // width and height of a panel with names, in pixels
+const LETTERS = 12;
+const LONG = 22; // letters of a name that is written in two lines, if it has a comma
+const measuring = new OffscreenCanvas(1, 1).getContext("2d");
+
+// Without a choice of the user, if every class has a marker of its own: more of them are names of rows, not of groups.
+export const namesAreShown = ({ coloring, settings }) =>
+  coloring.type === "classes" && (settings.names ?? coloring.levels.length <= LOOKS);
+
+const fontOf = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
+
+function medianOf(values) {
+  const sorted = values.sort();
+  return sorted[sorted.length >> 1];
+}
+
+// For each class, the largest first, the point that is nearest to the median of its points that are shown.
+function anchorsOf(panel) {
+  const { view, frame } = panel,
+    { rows, coloring } = view,
+    { codes, levels } = coloring,
+    made = panel.anchors;
+  if (made?.frame === frame && made.codes === codes && made.shows === rows.shows) return made.list;
+  const axes = frame.points ?? [frame.X, frame.Y],
+    members = levels.map(() => []);
+  for (let slot = 0; slot < Math.min(frame.X.length, SAMPLED); slot++) {
+    const code = codes[rows.order[slot]];
+    if (code < levels.length && !(rows.flags[slot] & HIDDEN) && axes.every((values) => Number.isFinite(values[slot])))
+      members[code].push(slot);
+  }
+  const list = members
+    .map((slots, code) => {
+      const middle = axes.map((values) => medianOf(Float32Array.from(slots, (slot) => values[slot]))),
+        away = (slot) => axes.reduce((sum, values, i) => sum + (values[slot] - middle[i]) ** 2, 0);
+      let nearest = slots[0];
+      for (const slot of slots) if (away(slot) < away(nearest)) nearest = slot;
+      return { code, many: slots.length, slot: nearest };
+    })
+    .filter(({ many }) => many)
+    .sort((a, b) => b.many - a.many || a.code - b.code);
+  panel.anchors = { frame, codes, shows: rows.shows, list };
+  return list;
+}
+
+function linesOfName(name) {
+  const comma = name.length > LONG ? name.indexOf(", ") : -1;
+  return (comma < 0 ? [name] : [name.slice(0, comma + 1), name.slice(comma + 2)]).map((line) => brief(line, 30));
+}
+
+// The names that have room in a rectangle: { lines, x, y, size }, x and y the middle of the name.
+export function placedNames(panel, wide, high, scale) {
+  const { view } = panel;
+  if (!namesAreShown(view) || panel.motion || !panel.frame || Math.min(wide, high) < LEAST_NAMED * scale) return [];
+  const { ax, bx, ay, by } = panel.place(wide, high),
+    { X, Y } = panel.frame,
+    size = LETTERS * scale,
+    foot = panel.axisTexts().length ? 1.5 * size : 0,
+    placed = [],
+    within = (at, half, room) => Math.max(half, Math.min(room - half, at));
+  measuring.font = fontOf(size, "600");
+  for (const { code, slot } of anchorsOf(panel)) {
+    const x = X[slot] * ax + bx,
+      y = Y[slot] * ay + by;
+    if (!(x >= 0 && x <= wide && y >= 0 && y <= high)) continue;
+    const lines = linesOfName(view.coloring.levels[code]),
+      w = Math.max(...lines.map((line) => measuring.measureText(line).width)) / 2 + 3 * scale,
+      h = (0.6 * lines.length + 0.1) * size;
+    const free = [0, -2 * h, 2 * h] // at the median, above or below
+      .map((shift) => ({ lines, size, w, h, x: within(x, w, wide), y: within(y + shift, h, high - foot) }))
+      .find(
+        (name) => !placed.some((o) => Math.abs(o.x - name.x) < o.w + name.w && Math.abs(o.y - name.y) < o.h + name.h),
+      );
+    if (free && 2 * w < wide) placed.push(free);
+  }
+  return placed;
+}
+
+// The lines of a name with their places.
+export const placedLines = ({ lines, x, y, size }) =>
+  lines.map((line, i) => ({ line, x, y: y + 1.15 * size * (i - (lines.length - 1) / 2) }));
+
+export function drawNames(context, panel, wide, high, scale) {
+  const { theme } = panel.view;
+  context.save();
+  Object.assign(context, { textAlign: "center", textBaseline: "middle", lineJoin: "round", lineWidth: 3.5 * scale });
+  Object.assign(context, { strokeStyle: theme.paper, fillStyle: theme.ink });
+  for (const name of placedNames(panel, wide, high, scale)) {
+    context.font = fontOf(name.size, "600");
+    for (const { line, x, y } of placedLines(name)) {
+      context.strokeText(line, x, y); // a halo
+      context.fillText(line, x, y);
+    }
+  }
+  context.restore();
+}
+
+// The name of an axis, with its part of the variance and the columns that weigh most, as many as have room.
+export function axisText({ axes, components }, axis, room, letters) {
+  const known = axes?.[axis];
+  if (!known) return components < 3 ? "" : `component ${number(axis + 1)}`;
+  const share = Number.isFinite(known.share) ? ` (${Math.round(100 * known.share)}%)` : "",
+    columns = known.columns ?? [];
+  measuring.font = fontOf(letters);
+  for (let many = columns.length; many > 0; many--) {
+    const text = `${known.name}${share}: ${columns.slice(0, many).join(", ")}`;
+    if (measuring.measureText(text).width <= room) return text;
+  }
+  return `${known.name}${share}`;
+}
+
+// Where the names of the axes are written in a rectangle: { text, x, y, turned }.
+export function placedAxes(panel, wide, high, scale) {
+  if (wide < 180 * scale) return [];
+  const size = 11 * scale;
+  if (panel.solid) {
+    const text = panel.axisTexts(0, size).join(" · ");
+    return text ? [{ text, x: 8 * scale, y: high - 7 * scale, size, anchor: "start", turned: false }] : [];
+  }
+  const texts = [panel.axisTexts(0.75 * wide, size)[0], panel.axisTexts(0.75 * high, size)[1]];
+  return [
+    { x: wide - 8 * scale, y: high - 7 * scale, turned: false },
+    { x: 13 * scale, y: 8 * scale, turned: true },
+  ].flatMap((at, i) => (texts[i] ? [{ ...at, text: `${texts[i]} →`, size, anchor: "end" }] : []));
+}
+
+export function drawAxes(context, panel, wide, high, scale) {
+  const { theme } = panel.view;
+  for (const { text, x, y, size, anchor, turned } of placedAxes(panel, wide, high, scale)) {
+    context.save();
+    context.translate(x, y);
+    if (turned) context.rotate(-Math.PI / 2);
+    Object.assign(context, { font: fontOf(size), textAlign: anchor, lineJoin: "round", lineWidth: 3 * scale });
+    Object.assign(context, { strokeStyle: theme.paper, fillStyle: theme.soft });
+    context.strokeText(text, 0, 0);
+    context.fillText(text, 0, 0);
+    context.restore();
+  }
+}
