@@ -185,4 +185,4 @@ def test_a_morphed_panel_says_where_its_points_are(iris):
         "(() => { const e = document.querySelector('[aria-label=\\'Morph to another map\\']');"
         "e.value = e.options[1].value; e.dispatchEvent(new Event('change', { bubbles: true })); })()"
     )
-    iris.sees(".lv-panel h3", "PCA → ClassicalMDS")
+    iris.sees(".lv-panel h3", "PCA → classical MDS")

@@ -812,3 +812,28 @@ def test_many_points_are_a_density_unless_the_user_chose(page):
     assert not page.run(density)
     page.run("window.kept = view.save(); view.set({density: null}); view.restore(kept)")
     assert not page.run(density)  # the choice is kept
+
+
+@pytest.mark.parametrize(("width", "height"), [(1000, 700), (600, 900)])
+def test_thirty_classes_can_be_reached_in_the_legend_and_their_counts_follow_the_filter(page, browser, width, height):
+    browser.size(width, height)
+    page = page("{n: 3000, maps: 1, classes: 30, fit: 'fill'}")
+    reached = page.run("""[...document.querySelectorAll('.lv-class')].filter((button) => {
+      button.scrollIntoView({ block: 'nearest' });
+      const { left, top, width, height } = button.getBoundingClientRect();
+      return button.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    }).length""")
+    assert reached == 30
+    page.run("view.filter(Uint8Array.from({ length: 3000 }, (_, row) => row % 30 === 7 || row < 30))")
+    counts = page.run("[...document.querySelectorAll('.lv-count')].map((e) => e.textContent)")
+    assert counts == ["100" if code == 7 else "1" for code in range(30)]
+    browser.size(1600, 1000)
+
+
+def test_a_year_is_written_without_a_comma_in_the_hover_and_in_files(page):
+    page = page(
+        "{n: 4, maps: 1, columns: [{name: 'year', kind: 'number', values: new Float32Array([2008, 9, -3, 1])}]}"
+    )
+    assert ["year", "2008"] in page.run("view.tip.linesOf(0, view.panels[0])")
+    head, first, *_ = csv.reader(io.StringIO(page.run("view.csv([0, 1])")))
+    assert first[head.index("year")] == "2008"

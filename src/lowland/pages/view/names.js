@@ -4,9 +4,9 @@ import { LOOKS } from "./colors.js";
 import { brief, number } from "./elements.js";
 import { HIDDEN } from "./rows.js";
 
-const SAMPLED = 200000; // points from which the medians are computed
+const SAMPLED = 50000; // points from which the medians are computed
 const LEAST_NAMED = 140; // width and height of a panel with names, in pixels
-const LETTERS = 12;
+const LETTERS = [12, 15]; // pixels, in small and large panels
 const LONG = 22; // letters of a name that is written in two lines, if it has a comma
 const measuring = new OffscreenCanvas(1, 1).getContext("2d");
 
@@ -60,7 +60,7 @@ export function placedNames(panel, wide, high, scale) {
   if (!namesAreShown(view) || panel.motion || !panel.frame || Math.min(wide, high) < LEAST_NAMED * scale) return [];
   const { ax, bx, ay, by } = panel.place(wide, high),
     { X, Y } = panel.frame,
-    size = LETTERS * scale,
+    size = Math.max(LETTERS[0] * scale, Math.min(LETTERS[1] * scale, Math.min(wide, high) / 45)),
     foot = panel.axisTexts().length ? 1.5 * size : 0,
     placed = [],
     within = (at, half, room) => Math.max(half, Math.min(room - half, at));
