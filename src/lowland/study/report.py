@@ -390,7 +390,7 @@ def study_html(result: StudyResult) -> str:
     better = {name: trial.scores[name].better for trial in trials for name in trial.scores}
     head = ("trial", *(f"{name} {_ARROWS[better[name]]}" for name in measures), "seconds", "")
     rows = [
-        (t.name, *(_value(t.scores.get(name)) for name in measures), t.seconds, "" if t.status == "done" else t.status)
+        (t.title, *(_value(t.scores.get(name)) for name in measures), t.seconds, "" if t.status == "done" else t.status)
         for t in ordered
     ]
     said, advice = str(result).split("\n")[0], [(each.purpose, each.text) for each in result.advice]
@@ -406,7 +406,7 @@ def trial_html(trial: Trial) -> str:
     rows += [("parameters", settings or "defaults"), ("dimensions", trial.n_components), ("seconds", trial.seconds)]
     rows += [(f"{name} {_ARROWS[score.better]}", _value(score)) for name, score in trial.scores.items()]
     rows += [("warning", unmarked(text)) for text in trial.warnings]
-    return html_table(rows, caption=trial.name)
+    return html_table(rows, caption=trial.title)
 
 
 _ARROWS = {"higher": "↑", "lower": "↓"}

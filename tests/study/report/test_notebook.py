@@ -40,7 +40,7 @@ def test_a_study_is_a_table_of_all_trials_best_first():
     assert shown.cells[0] == str(study).split("\n")[0]
     assert all(advice.text in shown.cells for advice in study.advice)  # not only the first
     assert all(advice.text in str(study) for advice in study.advice)
-    assert shown.cells.index("PCA") < shown.cells.index("Isomap") < shown.cells.index("Autoencoder")
+    assert shown.cells.index("PCA") < shown.cells.index("Isomap") < shown.cells.index("autoencoder")
     assert "trustworthiness ↑" in shown.cells
     assert any(cell.startswith("0.97 (0.958") for cell in shown.cells)
     assert "timed out" in shown.cells
@@ -66,7 +66,7 @@ def test_advice_scores_and_choices_are_tables():
 def test_a_trial_shows_its_scores_parameters_and_error():
     study = results.study()
     shown = Reader(study.trials[3]._repr_html_())
-    assert shown.cells[0] == study.trials[3].name
+    assert shown.cells[0] == study.trials[3].title
     assert "n_components=2, n_neighbors=13" in shown.cells
     assert "stress ↓" in shown.cells
     assert any("did not converge" in cell for cell in shown.cells)

@@ -134,7 +134,7 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
 
     trials = [
         {
-            "name": t.name, "method": t.method, "parameters": t.parameters, "status": t.status,
+            "name": t.name, "title": t.title, "method": t.method, "parameters": t.parameters, "status": t.status,
             "error": t.error and of_method(t.error, t.method),
             "seconds": t.seconds, "memory": t.memory, "cached": t.cached, "components": t.n_components,
             "scores": {name: {"value": s.value, "low": s.low, "high": s.high, "better": s.better}
@@ -216,7 +216,7 @@ def _print_trials(facts: dict[str, Any], verbose: bool) -> None:
         time = "" if t["seconds"] is None else show.seconds(t["seconds"]) + " (cached)" * t["cached"]
         memory = "" if t["memory"] is None else f"{t['memory'] / 2**20:.0f} MB"
         numbers = ["" if value is None else f"{value:.3f}" for value in values]
-        cells = (t["name"], *numbers, time, *([memory] if verbose else []))
+        cells = (t["title"], *numbers, time, *([memory] if verbose else []))
         lines.append(tuple(show.printable(cell) for cell in cells))
     heads = [name[:1].upper() + name[1:] for name in measured]
     show.print_columns(("Trial", *heads, "Time", *(["Memory"] if verbose else [])), lines)
@@ -238,10 +238,10 @@ def _print_remarks(trials: list[dict[str, Any]], every: bool) -> None:
     remarks: dict[str, list[str]] = {}
     for trial in trials:
         for words in trial["warnings"] if every else ():
-            remarks.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["name"])
+            remarks.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["title"])
         if trial["status"] != "done" and (every or trial["status"] != "left out"):
             reason = f"{trial['status']}. {trial['error'] or ''}".strip()
-            remarks.setdefault(reason, []).append(trial["name"])
+            remarks.setdefault(reason, []).append(trial["title"])
     warned = 0 if every else sum(bool(trial["warnings"]) for trial in trials)
     if remarks or warned:
         click.echo()
