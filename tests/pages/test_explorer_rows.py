@@ -33,7 +33,8 @@ def test_colors_show_a_column_trust_clusters_and_distances_in_the_data(iris):
     iris.color_by("Clusters…")
     iris.type("dialog input[type=number]", "4")
     iris.click("dialog button.main", "Find clusters")
-    iris.sees(".lv-legend", "cluster 4")
+    iris.sees(".lv-legend", "4 clusters of the data")
+    iris.sees(".lv-class", "high measure")  # the columns that set a cluster apart
     row = iris.click_point()
     iris.click("#pane-point button", "Color by distance")
     iris.sees(".lv-legend", f"distance from row {row}")
