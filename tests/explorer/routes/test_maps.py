@@ -107,6 +107,11 @@ def test_supervised_and_mixed_methods(explorer, table):
     lda = explorer.map(explorer.compute(table["id"], "LinearDiscriminantAnalysis")["id"])
     assert lda["status"] == "done", lda["error"]
     assert (lda["name"], lda["method"]) == ("LDA", "LinearDiscriminantAnalysis")
+    assert [axis["name"] for axis in lda["axes"]] == ["LD1", "LD2"]
+    pca = explorer.map(explorer.compute(table["id"])["id"])
+    assert 0 < pca["axes"][1]["share"] < pca["axes"][0]["share"] < 1
+    columns = {column["name"] for column in table["columns"]}
+    assert {name.removeprefix("−") for axis in pca["axes"] for name in axis["columns"]} <= columns
     made = explorer.open("small.csv")
     explorer.client.patch(f"/api/tables/{made['id']}", json={"roles": {"label": "feature"}})
     explorer.table(made["id"])
