@@ -109,6 +109,34 @@ interface MapFields {
   scores?: Record<string, MapScore>;
   placed?: Placed | null;
   badge?: string | null;
+  axes?: Axis[] | null;
+}
+interface Axis {
+  name: string;
+  share: number | null; // of the variance
+  columns: string[]; // with the largest weights
+}
+interface PlacedName {
+  lines: string[];
+  size: number; // of the letters
+  x: number; // of its middle
+  y: number;
+  w: number; // half its width
+  h: number;
+}
+interface PlacedAxis {
+  text: string;
+  x: number;
+  y: number;
+  size: number;
+  anchor: "start" | "end";
+  turned: boolean;
+}
+interface Anchors {
+  frame: Frame;
+  codes: ArrayLike<number>;
+  shows: number;
+  list: { code: number; many: number; slot: number }[];
 }
 interface Placed {
   coordinates: Float32Array;
@@ -219,6 +247,7 @@ interface Frame {
   high: number;
   far: number[];
   whole: Extent;
+  points?: Float32Array[]; // in three dimensions, before they are turned
   ofPlaced?: (coordinates: Float32Array, many: number) => ((i: number) => number)[];
 }
 type Snapshot = Pick<Frame, "X" | "Y" | "wide" | "high">;
@@ -322,7 +351,8 @@ interface Layout {
 interface Settings {
   tool: string; // "look", "box", "lasso" or "brush"
   size: number;
-  density: boolean;
+  density: boolean | null; // null: as suits the data
+  names: boolean | null;
   linked: boolean;
   equal: boolean;
   brush: number;
@@ -433,6 +463,7 @@ interface MapRecord {
   error?: string | null;
   warnings?: string[];
   components?: number;
+  axes?: Axis[];
   scores?: Record<string, ScoreRecord | null>;
   measures?: RowMeasure[];
   measured?: boolean;
@@ -483,6 +514,7 @@ interface ParameterRecord {
 }
 interface MethodRecord {
   name: string;
+  title: string; // as people write it
   verb: string;
   summary: string;
   group: string;
@@ -683,6 +715,7 @@ interface Trial {
   memory: number | null;
   cached: boolean;
   components: number | null;
+  axes: Axis[];
   scores: Record<string, StudyScore>;
   curves: Record<string, StudyCurve>;
   per_row: Record<string, Block>;

@@ -61,14 +61,14 @@ test("the continuous scale gets steadily lighter in both themes", () => {
 });
 
 test("class colors stand out from a dark background", () => {
-  for (let i = 0; i < LOOKS; i++) assert.ok(contrast(classColor(i, THEMES.dark), THEMES.dark.paper) >= 3, `class ${i}`);
+  for (let i = 0; i < LOOKS; i++) assert.ok(contrast(classColor(i), THEMES.dark.paper) >= 3, `class ${i}`);
 });
 
 test("no two of the first classes have the same color and shape", () => {
-  const looks = Array.from({ length: LOOKS }, (_, i) => `${classColor(i, THEMES.light)} ${classShape(i)}`);
+  const looks = Array.from({ length: LOOKS }, (_, i) => `${classColor(i)} ${classShape(i)}`);
   assert.equal(new Set(looks).size, LOOKS);
   assert.notEqual(classShape(0), classShape(1));
-  assert.equal(classColor(COLORS.length, THEMES.light), classColor(0, THEMES.light));
+  assert.equal(classColor(COLORS.length), classColor(0));
 });
 
 test("classes: equal labels have equal shades, different labels different ones, missing labels none", async () => {

@@ -107,7 +107,7 @@ export const mapsOfStudy = () =>
       key: keyOf(trial),
       name: trial.name,
       badge: isAdvised(trial) ? "recommended" : null,
-      axes: trial.axes.length ? trial.axes : null,
+      axes: trial.axes?.length ? trial.axes : null,
       subtitle: Z.components > Z.low.length ? `first ${Z.low.length} of ${Z.components} components` : "",
       scores: scoresOf(trial),
       coordinates: coordinatesOf(Z),

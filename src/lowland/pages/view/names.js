@@ -1,35 +1,46 @@
 // Names on a map: of the classes, at the medians of their points, the largest first and none over another; of the axes.
 
 import { LOOKS } from "./colors.js";
-import { brief, number } from "./elements.js";
+import { brief, contextOf, number } from "./elements.js";
 import { HIDDEN } from "./rows.js";
 
 const SAMPLED = 50000; // points from which the medians are computed
 const LEAST_NAMED = 140; // width and height of a panel with names, in pixels
 const LETTERS = [12, 15]; // pixels, in small and large panels
 const LONG = 22; // letters of a name that is written in two lines, if it has a comma
-const measuring = new OffscreenCanvas(1, 1).getContext("2d");
+/** @type {Context2D | null} */
+let measuring = null;
 
 // Without a choice of the user, if every class has a marker of its own: more of them are names of rows, not of groups.
+/** @type {(view: Pick<View, "coloring" | "settings">) => boolean} */
 export const namesAreShown = ({ coloring, settings }) =>
   coloring.type === "classes" && (settings.names ?? coloring.levels.length <= LOOKS);
 
+/** @type {(size: number, weight?: string) => string} */
 const fontOf = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
 
+// How wide a text is in a font.
+/** @type {(text: string, font: string) => number} */
+function widthOfText(text, font) {
+  measuring ??= contextOf(new OffscreenCanvas(1, 1));
+  measuring.font = font;
+  return measuring.measureText(text).width;
+}
+
+/** @type {(values: Float32Array) => number} */
 function medianOf(values) {
   const sorted = values.sort();
   return sorted[sorted.length >> 1];
 }
 
 // For each class, the largest first, the point that is nearest to the median of its points that are shown.
-function anchorsOf(panel) {
-  const { view, frame } = panel,
-    { rows, coloring } = view,
-    { codes, levels } = coloring,
+/** @type {(panel: Panel, frame: Frame, coloring: ClassColoring) => Anchors["list"]} */
+function anchorsOf(panel, frame, { codes, levels }) {
+  const { rows } = panel.view,
     made = panel.anchors;
   if (made?.frame === frame && made.codes === codes && made.shows === rows.shows) return made.list;
   const axes = frame.points ?? [frame.X, frame.Y],
-    members = levels.map(() => []);
+    members = levels.map(() => /** @type {number[]} */ ([]));
   for (let slot = 0; slot < Math.min(frame.X.length, SAMPLED); slot++) {
     const code = codes[rows.order[slot]];
     if (code < levels.length && !(rows.flags[slot] & HIDDEN) && axes.every((values) => Number.isFinite(values[slot])))
@@ -49,28 +60,31 @@ function anchorsOf(panel) {
   return list;
 }
 
+/** @type {(name: string) => string[]} */
 function linesOfName(name) {
   const comma = name.length > LONG ? name.indexOf(", ") : -1;
   return (comma < 0 ? [name] : [name.slice(0, comma + 1), name.slice(comma + 2)]).map((line) => brief(line, 30));
 }
 
 // The names that have room in a rectangle: { lines, x, y, size }, x and y the middle of the name.
+/** @type {(panel: Panel, wide: number, high: number, scale: number) => PlacedName[]} */
 export function placedNames(panel, wide, high, scale) {
-  const { view } = panel;
-  if (!namesAreShown(view) || panel.motion || !panel.frame || Math.min(wide, high) < LEAST_NAMED * scale) return [];
+  const { view, frame } = panel,
+    { coloring } = view;
+  if (!namesAreShown(view) || coloring.type !== "classes" || panel.motion || !frame) return [];
+  if (Math.min(wide, high) < LEAST_NAMED * scale) return [];
   const { ax, bx, ay, by } = panel.place(wide, high),
-    { X, Y } = panel.frame,
+    { X, Y } = frame,
     size = Math.max(LETTERS[0] * scale, Math.min(LETTERS[1] * scale, Math.min(wide, high) / 45)),
     foot = panel.axisTexts().length ? 1.5 * size : 0,
     placed = [],
     within = (at, half, room) => Math.max(half, Math.min(room - half, at));
-  measuring.font = fontOf(size, "600");
-  for (const { code, slot } of anchorsOf(panel)) {
+  for (const { code, slot } of anchorsOf(panel, frame, coloring)) {
     const x = X[slot] * ax + bx,
       y = Y[slot] * ay + by;
     if (!(x >= 0 && x <= wide && y >= 0 && y <= high)) continue;
-    const lines = linesOfName(view.coloring.levels[code]),
-      w = Math.max(...lines.map((line) => measuring.measureText(line).width)) / 2 + 3 * scale,
+    const lines = linesOfName(coloring.levels[code]),
+      w = Math.max(...lines.map((line) => widthOfText(line, fontOf(size, "600")))) / 2 + 3 * scale,
       h = (0.6 * lines.length + 0.1) * size;
     const free = [0, -2 * h, 2 * h] // at the median, above or below
       .map((shift) => ({ lines, size, w, h, x: within(x, w, wide), y: within(y + shift, h, high - foot) }))
@@ -83,9 +97,11 @@ export function placedNames(panel, wide, high, scale) {
 }
 
 // The lines of a name with their places.
+/** @type {(name: PlacedName) => { line: string; x: number; y: number }[]} */
 export const placedLines = ({ lines, x, y, size }) =>
   lines.map((line, i) => ({ line, x, y: y + 1.15 * size * (i - (lines.length - 1) / 2) }));
 
+/** @type {(context: Context2D, panel: Panel, wide: number, high: number, scale: number) => void} */
 export function drawNames(context, panel, wide, high, scale) {
   const { theme } = panel.view;
   context.save();
@@ -102,20 +118,21 @@ export function drawNames(context, panel, wide, high, scale) {
 }
 
 // The name of an axis, with its part of the variance and the columns that weigh most, as many as have room.
+/** @type {(map: MapData, axis: number, room: number, letters: number) => string} */
 export function axisText({ axes, components }, axis, room, letters) {
   const known = axes?.[axis];
   if (!known) return components < 3 ? "" : `component ${number(axis + 1)}`;
-  const share = Number.isFinite(known.share) ? ` (${Math.round(100 * known.share)}%)` : "",
+  const share = known.share === null ? "" : ` (${Math.round(100 * known.share)}%)`,
     columns = known.columns ?? [];
-  measuring.font = fontOf(letters);
   for (let many = columns.length; many > 0; many--) {
     const text = `${known.name}${share}: ${columns.slice(0, many).join(", ")}`;
-    if (measuring.measureText(text).width <= room) return text;
+    if (widthOfText(text, fontOf(letters)) <= room) return text;
   }
   return `${known.name}${share}`;
 }
 
 // Where the names of the axes are written in a rectangle: { text, x, y, turned }.
+/** @type {(panel: Panel, wide: number, high: number, scale: number) => PlacedAxis[]} */
 export function placedAxes(panel, wide, high, scale) {
   if (wide < 180 * scale) return [];
   const size = 11 * scale;
@@ -130,6 +147,7 @@ export function placedAxes(panel, wide, high, scale) {
   ].flatMap((at, i) => (texts[i] ? [{ ...at, text: `${texts[i]} →`, size, anchor: "end" }] : []));
 }
 
+/** @type {(context: Context2D, panel: Panel, wide: number, high: number, scale: number) => void} */
 export function drawAxes(context, panel, wide, high, scale) {
   const { theme } = panel.view;
   for (const { text, x, y, size, anchor, turned } of placedAxes(panel, wide, high, scale)) {

@@ -35,6 +35,8 @@ export class PanelBox {
   /** @type {Point[] | null} */
   trail = null; // of a box, a lasso or a brush
   trailTool = "";
+  /** @type {Anchors | null} */
+  anchors = null; // of the names of the classes
 
   /** @param {View} view @param {MapData} map */
   constructor(view, map) {

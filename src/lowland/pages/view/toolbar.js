@@ -155,7 +155,7 @@ function sizeField(view) {
   return field("Point size", range);
 }
 
-/** @type {(view: View, key: "density" | "linked" | "equal", text: string, title: string) => HTMLElement} */
+/** @type {(view: View, key: "names" | "density" | "linked" | "equal", text: string, title: string) => HTMLElement} */
 function checkField(view, key, text, title) {
   const box = el("input", { type: "checkbox", onchange: () => view.set({ [key]: box.checked }) });
   const mark = () => {

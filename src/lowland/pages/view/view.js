@@ -99,7 +99,7 @@ export class View extends LinkedRows {
     this.settings = {
       tool: coarse ? "look" : (options.tool ?? "look"),
       size: 1,
-      density: null, // null: as suits the data
+      density: null,
       names: null,
       linked: false,
       equal: true,
