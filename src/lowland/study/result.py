@@ -44,7 +44,7 @@ class Trial:
     # "R_NX", "scree", "distortion", "residual variance", "Shepard":
     curves: dict[str, Curve] = field(default_factory=dict)
     per_row: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) float32, per row shown, by name of the measure
-    axes: tuple[dict[str, Any], ...] = ()  # name, share of the variance and leading columns of each axis, where known
+    axes: tuple[dict[str, Any], ...] = ()  # name, explained variance ratio and leading columns, if known
     Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for excluded rows
 
     @property

@@ -4,7 +4,7 @@ import { LOOKS } from "./colors.js";
 import { brief, contextOf, number } from "./elements.js";
 import { HIDDEN } from "./rows.js";
 
-const SAMPLED = 50000; // points from which the medians are computed
+const SAMPLED = 20000; // points from which the medians are computed
 const LEAST_NAMED = 140; // width and height of a panel with names, in pixels
 const LETTERS = [12, 15]; // pixels, in small and large panels
 const LONG = 22; // letters of a name that is written in two lines, if it has a comma
