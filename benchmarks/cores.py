@@ -73,7 +73,10 @@ def prepare(name, file):
 
 
 def one_job(name, file):
-    """Time a job: a first run compiles, the better of two more counts; print seconds and those of the stages."""
+    """Time a job: a first run compiles, the better of two more counts; print seconds and those of the stages.
+
+    On one core, where kernels are in the cache of an earlier process (variable COMPILED), the first run counts.
+    """
     import lowland
 
     call, seconds, stages = prepare(name, file), [], {}
@@ -81,16 +84,16 @@ def one_job(name, file):
     def follow(event):
         stages[event.stage] = max(stages.get(event.stage, 0.0), event.seconds)
 
-    for number in range(3):
+    for number in range(1 if os.environ.get("COMPILED") else 0, 3):
         stages.clear()
         began = time.perf_counter()
         with lowland.config(progress=follow if number else False):
             call()
         seconds.append(time.perf_counter() - began)
-        if number and seconds[-1] > 20:
+        if number and (seconds[-1] > 10 or os.environ.get("COMPILED")):
             break
     shown = {stage: round(value, 2) for stage, value in stages.items() if value > 0.02}
-    print(json.dumps({"seconds": min(seconds[1:]), "stages": shown}))
+    print(json.dumps({"seconds": min(seconds[1:] or seconds), "stages": shown}))
 
 
 def main():
