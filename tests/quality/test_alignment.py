@@ -111,7 +111,8 @@ def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
 def test_stability_of_a_map_that_is_returned_with_radii(iris):
     given = {"n_epochs": 5, "random_state": 0}
     plain, found = (
-        quality.stability(lowland.UMAP(**given, output_dens=dens), iris.X, resamples=2) for dens in (False, True)
+        quality.procrustes_stability(lowland.UMAP(**given, output_dens=dens), iris.X, resamples=2)
+        for dens in (False, True)
     )
     assert found.value == plain.value
 
