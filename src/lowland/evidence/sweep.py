@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import to_numpy
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError, marked_text
 from lowland.evidence.problem import MapProblem, open_problem, seeded
 from lowland.plain import html_table
+from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
 from lowland.quality.measure import student_quantile
 from lowland.run.local import LocalRun
@@ -192,7 +192,7 @@ def _settings(methods: list[Any], values: dict[str, Any]) -> list[tuple[str, dic
 
 def _whole_map(name: str, parameters: dict[str, Any], method: Any, X: Any, y: Any, seed: int) -> MapProblem:
     model = seeded(method, seed)
-    problem = open_problem(to_numpy(model.fit_transform(X) if y is None else model.fit_transform(X, y)), X, y, method)
+    problem = open_problem(fitted_coordinates(model, X, y), X, y, method)
     if not problem.kept.all():
         raise DataError(
             f"{name}: {len(problem.kept) - problem.n} rows have no coordinates, so that settings cannot be compared. "
