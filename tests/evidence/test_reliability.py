@@ -295,6 +295,18 @@ def test_no_clusters_to_test() -> None:
     assert found.clusters([None] * 60) == []
 
 
+@pytest.mark.filterwarnings("ignore:Stopped by Ctrl-C")
+def test_an_interrupt_during_a_fit_stops_the_test() -> None:
+    X = noise(40, 4, 0)
+
+    def press(event: lowland.Progress) -> None:
+        if event.stage.startswith("minimizing"):  # t-SNE itself returns an unfinished map
+            raise KeyboardInterrupt
+
+    with lowland.config(progress=press), pytest.raises(KeyboardInterrupt):
+        lowland.reliability(X[:, :2], X, method=lowland.TSNE())
+
+
 # --- command line ---
 
 

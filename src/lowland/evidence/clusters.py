@@ -17,7 +17,7 @@ from lowland.run.local import LocalRun
 
 Verdict = Literal["separate", "not separate", "undecided"]
 NULL_MAPS = 24
-SPLITS = 5  # random halves
+FOLDS, REPEATS = 5, 2  # of the cross-validation
 MOST_ROWS = 1000
 _LEAST_SIZE = 20  # rows in a cluster that can be tested
 _MINI_BATCH_ROWS = 50_000  # from this many points on, k-means uses mini-batches
@@ -163,17 +163,20 @@ def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Gener
         return np.full(count, np.nan), nearest
     use = np.flatnonzero(np.isin(codes, tested))
     middle, between = np.zeros((count, count)), np.zeros((count, count))
-    for _ in range(SPLITS):
-        learn = rng.random(len(use)) < 0.5
-        means, Y, predicted = _discriminate(X[use[learn]], codes[use[learn]], X[use[~learn]], tested)
+    for _ in range(REPEATS):
+        fold = rng.permutation(len(use)) % FOLDS
+        predicted, places = np.empty(len(use), dtype=np.int64), np.empty((len(use), len(tested), len(tested)))
+        for f in range(FOLDS):
+            out = fold == f
+            predicted[out], places[out] = _discriminate(X[use[~out]], codes[use[~out]], X[use[out]], tested)
         for i, c in enumerate(tested):
             for j in range(i):
-                counts = _between(Y, predicted, means, i, j)
+                counts = _between(places[predicted == i, i, j], places[predicted == j, i, j])
                 middle[c, tested[j]] += counts[0]
                 between[c, tested[j]] += counts[1]
     middle, between = middle + middle.T, between + between.T
-    # one row more in the middle third, and two beside it, per split: few rows are no evidence of a gap
-    filled = (middle + SPLITS) / (between + 3 * SPLITS)
+    # one row more in the middle third, and two beside it, each time: few rows are no evidence of a gap
+    filled = (middle + REPEATS) / (between + 3 * REPEATS)
     np.fill_diagonal(filled, -np.inf)
     filled[:, np.setdiff1d(np.arange(count), tested)] = -np.inf
     nearest[tested] = np.argmax(filled[tested], axis=1)
@@ -184,8 +187,11 @@ def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Gener
 
 def _discriminate(
     X: np.ndarray, codes: np.ndarray, held_out: np.ndarray, tested: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cluster means and held-out rows where the clusters are spherical, and the nearest mean of each held-out row."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cluster of each held-out row, (m,), and its place on the axes between all pairs of cluster means, (m, c, c).
+
+    Clusters are made spherical first. A row at place [i, j] = 0 lies beside the mean of cluster j, and at 1 beside i.
+    """
     center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     X, held_out = (X - center) / scale, (held_out - center) / scale
@@ -199,14 +205,15 @@ def _discriminate(
     W += _SHRINKAGE * np.trace(W) / len(W) * np.eye(len(W))
     whiten = np.linalg.inv(np.linalg.cholesky(W)).T
     means, Y = means @ whiten, held_out @ whiten
-    far = ((Y[:, None, :] - means[None, :, :]) ** 2).sum(axis=2)
-    return means, Y, np.argmin(far, axis=1)
+    G, M = Y @ means.T, means @ means.T
+    squares = np.diag(M)
+    between = G[:, :, None] - G[:, None, :] - (M - squares[None, :])[None]
+    apart = squares[:, None] + squares[None, :] - 2 * M
+    return np.argmin(squares[None, :] - 2 * G, axis=1), between / np.where(apart > 0, apart, 1.0)[None]
 
 
-def _between(Y: np.ndarray, predicted: np.ndarray, means: np.ndarray, i: int, j: int) -> tuple[int, int]:
+def _between(first: np.ndarray, second: np.ndarray) -> tuple[int, int]:
     """Held-out rows in the middle third between the medians of two clusters, and all between the medians."""
-    axis = means[i] - means[j]
-    first, second = Y[predicted == i] @ axis, Y[predicted == j] @ axis
     if not len(first) or not len(second):
         return 0, 0
     low, high = float(np.median(second)), float(np.median(first))

@@ -49,8 +49,7 @@ class MapProblem:
 
     def embed(self, X: Any, y: np.ndarray | None, seed: int) -> tuple[Any, np.ndarray]:
         """Fit a clone of the method to rows; return it and its coordinates."""
-        model = seeded(self.method, seed)
-        return model, np.asarray(fitted_coordinates(model, X, y), dtype=np.float64)
+        return embed(self.method, X, y, seed)
 
     def part(self, picked: np.ndarray) -> MapProblem:
         """The same problem for some of the rows."""
@@ -86,14 +85,17 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
     )  # fmt: skip
 
 
-def seeded(method: Any, seed: int) -> Any:
-    """A clone of an estimator with its random state, if it has one, set to a seed."""
+def embed(method: Any, X: Any, y: Any, seed: int) -> tuple[Any, np.ndarray]:
+    """Fit a clone of a method, with a seed if it takes one, to rows; return it and its coordinates."""
     from sklearn.base import clone
 
     model = clone(method)
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
-    return model
+    Z = fitted_coordinates(model, X, y)
+    if getattr(model, "interrupted_", False):  # Ctrl-C ended this fit with an unfinished map
+        raise KeyboardInterrupt
+    return model, np.asarray(Z, dtype=np.float64)
 
 
 def _split(model: Any) -> tuple[Any, Any]:

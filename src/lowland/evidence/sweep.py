@@ -11,9 +11,8 @@ import numpy as np
 
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError, marked_text
-from lowland.evidence.problem import MapProblem, open_problem, seeded
+from lowland.evidence.problem import MapProblem, embed, open_problem
 from lowland.plain import html_table
-from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
 from lowland.quality.measure import student_quantile
 from lowland.run.local import LocalRun
@@ -145,9 +144,9 @@ def sweep(method: Any, X: Any, y: Any = None, *, random_state: Any = None, **val
     --------
     >>> import lowland
     >>> X = lowland.data.load_dataset("iris").X
-    >>> found = lowland.sweep(lowland.Isomap(2), X, n_neighbors=[4, 10, 40])
+    >>> found = lowland.sweep(lowland.KernelPCA(2, kernel="rbf"), X, gamma=[0.01, 0.1, 1])
     >>> found.best.name
-    'n_neighbors=10'
+    'gamma=0.01'
     """
     methods = _settings(list(method) if isinstance(method, list | tuple) else [method], values)
     rng = generator(0 if random_state is None else random_state)
@@ -191,8 +190,7 @@ def _settings(methods: list[Any], values: dict[str, Any]) -> list[tuple[str, dic
 
 
 def _whole_map(name: str, parameters: dict[str, Any], method: Any, X: Any, y: Any, seed: int) -> MapProblem:
-    model = seeded(method, seed)
-    problem = open_problem(fitted_coordinates(model, X, y), X, y, method)
+    problem = open_problem(embed(method, X, y, seed)[1], X, y, method)
     if not problem.kept.all():
         raise DataError(
             f"{name}: {len(problem.kept) - problem.n} rows have no coordinates, so that settings cannot be compared. "
