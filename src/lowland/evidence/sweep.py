@@ -72,7 +72,7 @@ class Sweep:
 
     @property
     def equivalent(self) -> list[Setting]:
-        """The settings that cannot be told from the best, which is among them."""
+        """The settings that are as good as the best as far as is known, including the best."""
         return [s for s in self.settings if s.equivalent]
 
     @property
