@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-CUTOFF = 0.6  # similarity from 0 to 1 below which a name is not suggested
+CUTOFF = 0.6  # similarity from 0 to 1 below which a name is not suggested; that of a name that begins the word
 
 
 def closest(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = CUTOFF) -> list[str]:
     """Return at most ``n`` names similar to a word, the most similar first; case, - and _ do not matter.
 
-    >>> closest("Isomp", ["isomap", "pca", "kernel-pca"])
-    ['isomap']
+    A name that begins the word is similar to it.
+
+    >>> closest("Isomp", ["isomap", "pca", "kernel-pca"]), closest("initialization", ["init", "n_iter"])
+    (['isomap'], ['init'])
     """
     import difflib  # needed only for wrong names
 
     matcher, likeness = difflib.SequenceMatcher(b=_folded(word)), {}
     for name in known:
         matcher.set_seq1(_folded(name))
-        likeness[name] = matcher.ratio()
+        is_start = len(name) > 2 and _folded(word).startswith(_folded(name))
+        likeness[name] = max(matcher.ratio(), CUTOFF if is_start else 0.0)
     return [name for name in sorted(likeness, key=lambda name: -likeness[name]) if likeness[name] >= cutoff][:n]
 
 

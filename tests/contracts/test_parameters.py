@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import lowland
 from lowland.errors import LowlandError, ParameterError
 from lowland.methods.base.params import admits, parameters_of
 from lowland.methods.registry import load_method
@@ -69,3 +70,10 @@ def test_an_extreme_number_gives_a_result_or_an_error_of_lowland(name):
             except LowlandError:
                 continue
             assert np.isfinite(Z).all(), (p.name, value)
+
+
+def test_a_parameter_of_another_library_gives_the_name_here():
+    with pytest.raises(ParameterError, match=r"TSNE\(initialization=\.\.\.\): no such parameter. Did you mean 'init'"):
+        lowland.TSNE(initialization="pca")
+    with pytest.raises(TypeError, match="parameters are n_components, "):
+        lowland.PCA(whitening=True)

@@ -241,6 +241,20 @@ def test_the_matrix_of_an_anndata_object_is_read():
     assert study.table.columns == 4
 
 
+def test_the_name_of_a_column_of_obs_names_the_labels_of_an_anndata_object():
+    X, kinds = np.random.default_rng(0).standard_normal((30, 4)), np.array(["B", "T", "T"] * 10)
+    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": X, "shape": X.shape})
+    AnnData.obs = pd.DataFrame({"cell type": pd.Categorical(kinds), "depth": np.arange(30)})
+    model, expected = (
+        lowland.LinearDiscriminantAnalysis().fit(*given) for given in ((AnnData(), "cell type"), (X, kinds))
+    )
+    assert np.array_equal(model.transform(AnnData()), expected.transform(X))
+    study = lowland.compare(AnnData(), "cell type", ["pca"], cache=False)
+    assert (study.table.label_name, {*study.table.labels}) == ("cell type", {"B", "T"})
+    with pytest.raises(lowland.errors.DataError, match=r"no such column.* 'cell type'"):
+        lowland.compare(AnnData(), "celltype", ["pca"], cache=False)
+
+
 def test_a_row_longer_than_a_block_is_named_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 2**10)
     path = tmp_path / "x.csv"

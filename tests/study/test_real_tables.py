@@ -162,14 +162,18 @@ def test_one_preparation_through_every_door(name, tmp_path, monkeypatch):
     np.testing.assert_allclose(pd.read_csv("z.csv")[["pca0", "pca1"]], expected, atol=1e-8)
     assert (fitted["prepared"] or {}) == report
 
-    message = {"path": "x.csv", "folder": "t", "rows_folder": "r", "table_bytes": 2**30,
-               "most_rows": 10**6, "most_columns": 10**4}  # fmt: skip
-    found = read_table(message, lambda event: None)
-    roles = {c["name"]: c["role"] for c in found["columns"]}
+    roles = {c["name"]: c["role"] for c in _read("x.csv", {})["columns"]}
     guessed = {c: "feature" for c, role in roles.items() if role == "label"}
-    read_table({**message, "roles": guessed | ({} if label is None else {label: "label"})}, lambda event: None)
+    _read("x.csv", guessed | ({} if label is None else {label: "label"}))
     assert not {*unused} & {column for column, role in roles.items() if role == "feature"}
     np.testing.assert_allclose(lowland.PCA(2).fit_transform(PreparedRows(Path("r")).X), expected, atol=1e-8)
+
+
+def _read(path, roles):
+    """Read a table as the explorer does."""
+    message = {"path": path, "folder": "t", "rows_folder": "r", "table_bytes": 2**30,
+               "most_rows": 10**6, "most_columns": 10**4, "roles": roles}  # fmt: skip
+    return read_table(message, lambda event: None)
 
 
 def _run(*words):
@@ -178,9 +182,17 @@ def _run(*words):
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
-    looked = lowland.look("penguins.csv")
-    assert looked.unused == ("year",)
-    assert looked.label == "species"
+
+def test_a_column_that_nearly_is_a_component_is_a_finding_everywhere(folder):
+    """The third component of the penguins is the year, if it is used."""
+    evidence = lowland.compare("penguins.csv", "species", ["pca"], use=["year"], cache=False).advice[0].evidence
+    assert any("component 3 is almost only 'year'" in sentence for sentence in evidence)
+    assert _run("fit", "pca", "penguins.csv", "--label", "species", "--use", "year")["facts"] == {
+        "component 3": "almost only 'year' (94%)"
+    }
+    found = _read("penguins.csv", {"year": "feature"})
+    assert "component 3 is almost only 'year'" in found["prepared"]["findings"][0]
+    assert _read("penguins.csv", {})["prepared"]["findings"] == []
 
 
 def test_the_study_of_a_mixed_table_says_what_was_done(folder):

@@ -166,7 +166,7 @@ def prepared_lines(facts: dict[str, Any], *, every: bool = False) -> list[tuple[
     for name, words in (facts["prepared"] or {}).items():
         alike.setdefault(f"{name}: {words}" if every else words, []).append(name)
     texts = [words if every else _treated(names, words) for words, names in alike.items()]
-    more = [f"and {len(texts) - SHOWN_COLUMNS} more columns"] if len(texts) > SHOWN_COLUMNS else []
+    more = [f"and {len(texts) - SHOWN_COLUMNS} more"] if len(texts) > SHOWN_COLUMNS else []
     lines = list(zip(["Prepared", *[""] * len(texts)], [*texts[:SHOWN_COLUMNS], *more], strict=False))
     return lines + ([("Missing", facts["missing"])] if facts["missing"] else [])
 

@@ -76,7 +76,7 @@ class Look:
 
     def _repr_html_(self) -> str:
         rows = self._rows()
-        more = f"and {len(rows) - SHOWN:,} more columns"
+        more = f"and {len(rows) - SHOWN:,} more"
         return html_table(rows[:SHOWN], HEAD, self._title()) + html_list(
             [*([more] if len(rows) > SHOWN else []), *self.suggestions]
         )
@@ -91,7 +91,7 @@ class Look:
               for row in (HEAD, *rows)),
         ]  # fmt: skip
         if len(every) > SHOWN:
-            lines.append(f"… and {len(every) - SHOWN:,} more columns")
+            lines.append(f"… and {len(every) - SHOWN:,} more")
         if self.suggestions:
             lines += ["", *(f"- {sentence}" for sentence in self.suggestions)]
         return "\n".join(lines)

@@ -31,6 +31,7 @@ from lowland.data.reader import Reader, holds_dates, too_large
 from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
 from lowland.errors import DataError, DataTypeError, ParameterError, reading
 from lowland.run.settings import require_memory
+from lowland.suggestions import did_you_mean
 
 
 def open_rows(
@@ -70,7 +71,7 @@ def open_rows(
 
 def _open_numbers(source: Any) -> Rows:
     """Open an array of any library, a sparse matrix, an AnnData object, chunks, or nested lists."""
-    if type(source).__module__.partition(".")[0] == "anndata":  # recognized without an import
+    if _is_anndata(source):
         return _open_numbers(source.X)
     if isinstance(source, np.ndarray):
         return _open_array(source)
@@ -109,12 +110,16 @@ def open_labelled(
     """Return rows, labels and the name of the label column, or None. A frame or file is opened only once.
 
     A string ``y``, or ``label``, names the label column: it is dropped from the rows and returned unchanged, strings or
-    numbers. Labels passed as values are returned unchanged. ``opened`` opens the rows: ``open_rows``, or one that also
-    accepts text.
+    numbers. In an AnnData object, it names a column of ``obs``. Labels passed as values are returned unchanged.
+    ``opened`` opens the rows: ``open_rows``, or one that also accepts text.
     """
     name = y if isinstance(y, str) else label
     if name is None:
         return opened(X, columns=columns, drop=drop, read=read), y, None
+    if _is_anndata(X):
+        if name not in X.obs:
+            raise DataError(f"`y={name!r}`: `obs` has no such column. {did_you_mean(name, X.obs.columns)}".rstrip())
+        return opened(X, columns=columns, drop=drop, read=read), np.asarray(X.obs[name]), name
     if not has_named_columns(X):
         raise DataError(
             f"`y={name!r}` names a column, but `X` is a {type(X).__name__} without named columns. Pass a data frame or "
@@ -128,6 +133,11 @@ def open_labelled(
 def read_column(source: Any, name: str) -> np.ndarray:
     """Return one named column of a frame or file, unchanged: labels may be strings."""
     return open_table(source).column(name)
+
+
+def _is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData object, recognized without an import."""
+    return type(X).__module__.partition(".")[0] == "anndata"
 
 
 def is_frame(X: Any) -> bool:

@@ -95,7 +95,7 @@ def _lines(what: str, lines: Sequence[str]) -> str:
     """A list of columns, the first ones of many."""
     shown = list(lines[:SHOWN_COLUMNS])
     if len(lines) > SHOWN_COLUMNS:
-        shown.append(f"and {len(lines) - SHOWN_COLUMNS} more columns")
+        shown.append(f"and {len(lines) - SHOWN_COLUMNS} more")
     return f"{len(lines)} columns of {what}:\n- " + "\n- ".join(shown) + "\n"
 
 
@@ -150,7 +150,7 @@ def preparation_error(
 def counted(gaps: dict[str, int]) -> str:
     """Return columns with their numbers of missing values, the first ones of many."""
     named = ", ".join(f"{name!r} ({count:,})" for name, count in list(gaps.items())[:SHOWN_COLUMNS])
-    return named + (f" and {len(gaps) - SHOWN_COLUMNS} more columns" if len(gaps) > SHOWN_COLUMNS else "")
+    return named + (f" and {len(gaps) - SHOWN_COLUMNS} more" if len(gaps) > SHOWN_COLUMNS else "")
 
 
 class ProblemCounter:

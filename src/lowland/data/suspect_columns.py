@@ -1,4 +1,4 @@
-"""Columns that a user should know about before a fit: one that holds most of the variance, identifiers and codes."""
+"""Columns that a user should know about: identifiers, codes, and one that holds most of the variance or a component."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Literal
 import numpy as np
 
 MOST = 0.9  # fraction of the total variance above which one column dominates
+ALONE = 0.9  # fraction of the squared length of an axis above which it nearly is one column
+AXES = 3  # leading axes that are looked at: those of a map
+MOST_ROWS, MOST_COLUMNS = 5_000, 500  # from which the axes are computed
 MIN_ROWS = 20
 MANY = 20  # distinct integers of a column of codes
 WORDS_OF_IDS = {"id", "ids", "uid", "uuid", "guid", "index", "idx", "key"}
@@ -103,6 +106,35 @@ def _dominant(X: np.ndarray, names: Sequence[str]) -> list[SuspectColumn]:
         return []
     fraction = f"{fractions[j]:.1%}" if fractions[j] < 0.9995 else "more than 99.9%"
     return [SuspectColumn(str(names[j]), "dominant", fraction)]
+
+
+def lone_columns(axes: np.ndarray, names: Sequence[str]) -> dict[str, str]:
+    """Return the leading axes, (k, d), that nearly are a single column, by name, each with its column in words.
+
+    >>> lone_columns(np.array([[0.6, 0.8, 0.0], [0.1, 0.0, 0.99]]), ["height", "weight", "year"])
+    {'component 2': "almost only 'year' (99%)"}
+    """
+    squares = np.asarray(axes[:AXES], dtype=np.float64) ** 2
+    shares = squares / np.maximum(squares.sum(axis=1, keepdims=True), 1e-300)
+    return {
+        f"component {i + 1}": f"almost only {str(names[int(np.argmax(row))])!r} ({row.max():.0%})"
+        for i, row in enumerate(shares)
+        if len(row) > 2 and row.max() > ALONE
+    }
+
+
+def lone_components(X: np.ndarray, names: Sequence[str]) -> list[str]:
+    """Return a sentence for each of the first principal components of the rows, (n, d), that nearly is one column."""
+    n, d = X.shape
+    if n < MIN_ROWS or not 2 < d <= MOST_COLUMNS:
+        return []
+    some = np.asarray(X[:: -(-n // MOST_ROWS)], dtype=np.float64)
+    axes = np.linalg.eigh(np.cov(some, rowvar=False))[1][:, ::-1].T
+    return [
+        f"Principal {which} is {what}: this column varies by itself, so an axis of the map shows little else. If it is "
+        "not a feature, leave it out."
+        for which, what in lone_columns(axes, names).items()
+    ]
 
 
 def is_called_id(name: str) -> bool:

@@ -520,11 +520,11 @@ def unique_names(names: list[str]) -> list[str]:
 def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:
     """The fields of a table that say how its rows were prepared."""
     if found.get("error"):
-        return {"prepared": None, "unprepared": found["error"], "prepared_notes": []}
+        return {"prepared": None, "unprepared": found["error"], "prepared_notes": [], "findings": []}
     changed = {"columns": found["columns"]} if "columns" in found else {}
     return {
         **changed, "prepared": found["report"], "unprepared": None, "prepared_notes": found["notes"],
-        "scaled": found["scaled"], "n_features": found["n_columns"],
+        "findings": found["findings"], "scaled": found["scaled"], "n_features": found["n_columns"],
     }  # fmt: skip
 
 

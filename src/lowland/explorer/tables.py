@@ -20,6 +20,7 @@ from lowland.data.read_options import ReadOptions
 from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
+from lowland.data.suspect_columns import lone_components
 from lowland.errors import DataError, LowlandError
 from lowland.explorer.folder import check_archive, most_unpacked
 from lowland.explorer.workspace import open_array, read_json, write_array, write_floats, write_json
@@ -175,7 +176,10 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     write_array(folder / "X.npy", np.ascontiguousarray(X))
     write_json(folder / "names.json", {"names": names, "features": [j for j, _ in features], "scaled": scaled})
     changed = {"columns": columns} if columns is not message["columns"] else {}
-    return {"report": report, "notes": notes, "scaled": scaled, "n_columns": X.shape[1], **changed}
+    alone = [] if message.get("image_shape") is not None else lone_components(X, names)
+    return {
+        "report": report, "notes": notes, "findings": alone, "scaled": scaled, "n_columns": X.shape[1], **changed
+    }  # fmt: skip
 
 
 def _without_copies(

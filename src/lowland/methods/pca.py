@@ -11,6 +11,7 @@ from sklearn.base import clone
 from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
+from lowland.data.suspect_columns import lone_columns
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Downstream, Fixed, Minka, Rule, as_rule
@@ -253,6 +254,11 @@ class PCA(
 
     def _encoding_width(self) -> int:
         return int(self.components_.shape[0])  # a user may have kept fewer
+
+    def _facts(self) -> dict[str, Any]:
+        """The components that nearly are single columns."""
+        names = vars(self).get("feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        return dict(lone_columns(to_numpy(self.components_), names))
 
     def impute(self, X: Any) -> Any:
         """Return X with its missing values (NaN) predicted from the observed values of their row.

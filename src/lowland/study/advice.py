@@ -365,7 +365,7 @@ def _nonlinear_gain(done: list[Trial], facts: TableFacts) -> tuple[Trial, float,
 # --- classification and regression ---
 
 BASELINE_TEXT: Sequence[Rule] = (
-    (lambda c: c.size.predicts_numbers, "Baseline, the mean of the labels: 0.00."),
+    (lambda c: c.size.predicts_numbers, "The mean of the labels has R² 0."),
     (always, "Majority-class baseline: {facts.majority_class_fraction:.2f}."),
 )
 COMPARED: Sequence[Rule] = (  # another candidate with the choice, on the same held-out rows

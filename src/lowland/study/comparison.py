@@ -16,7 +16,7 @@ import numpy as np
 
 from lowland import __version__
 from lowland.data.scales import scales_differ
-from lowland.data.suspect_columns import suspect_columns
+from lowland.data.suspect_columns import lone_components, suspect_columns
 from lowland.data.table import Table
 from lowland.errors import ParameterError
 from lowland.prepare.preparation import IMPUTE, Impute, Scale
@@ -139,10 +139,12 @@ def compare(
     kept = TrialCache() if cache else NoCache()
     done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
     suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
+    is_dominated = any(each.kind == "dominant" for each in suspects)
+    alone = [] if is_dominated or data.is_reduced or data.image_shape else lone_components(data.X, data.names)
     advice = advise(
         done, facts, size, scaled=data.scaled,
         units_differ=not (data.scaled or data.prepared.one_unit) and scales_differ(data.X),
-        suspects=suspects, notes=(*data.caveats, *data.notes),
+        suspects=suspects, notes=(*data.caveats, *data.notes, *alone),
         n_unlabeled=labels.n_missing, named=data.named, complete=complete,
     )  # fmt: skip
     seconds = time.perf_counter() - begun

@@ -59,6 +59,7 @@ class StudyTable:
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
     columns: Any = None  # the columns of the user as an Arrow table, if they were prepared
     counts: Literal["dense", "sparse"] | None = None  # whether counts were weighted by TF-IDF, as in ``Preparation``
+    is_reduced: bool = False  # whether the columns are principal components of a large sparse table
 
     @property
     def scaled(self) -> bool:
@@ -212,7 +213,7 @@ def open_table(
         table, labels, names, str(rows.source).strip("'"), None if labels.shown is None else str(label_name),
         key_of({"parts": marks, "prepared": found.report}), given, found, rows.names is not None, notes,
         getattr(own, "id_name", None), ids, kept, rows.image_shape,
-        columns, counts,
+        columns, counts, is_reduced,
     )  # fmt: skip
 
 
@@ -222,10 +223,10 @@ def _prepared(
     """The prepared rows with their labels, the name of the labels, and the features as an Arrow table, if prepared."""
     impute = "median" if impute == "auto" else impute  # wherever values are missing, since all rows are in memory
     if own is None:
-        rows, labels, _ = open_labelled(X, y, drop=drop)
+        rows, labels, name = open_labelled(X, y, drop=drop)
         if rows.is_sparse:
-            return Prepared(rows, labels), None, None
-        return prepare_rows(Table(rows), labels=labels, impute=impute, scale=scale), None, None
+            return Prepared(rows, labels), name, None
+        return prepare_rows(Table(rows), labels=labels, impute=impute, scale=scale), name, None
     name = y if isinstance(y, str) else None
     features = Table(own, drop=list(dict.fromkeys((*drop, name))) if name else list(drop))
     labels = y if name is None else own.column(name)

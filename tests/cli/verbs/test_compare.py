@@ -37,7 +37,7 @@ def test_the_output_is_short_unless_all_is_asked_for(lowland, labeled):
     sweep = ("--sweep", "isomap.n_neighbors=4,5,6,7,8,9,10,11,12")
     words = ("compare", labeled, "--label", "way", "--methods", "pca", *sweep)
     brief, whole = lowland(*words).stdout, lowland(*words, "--verbose").stdout
-    assert "and 2 more trials" in brief
+    assert "and 2 more" in brief
     assert "Memory" in whole
     assert "Memory" not in brief
     evidence = json.loads(lowland(*words, "--json").stdout)["advice"][0]["evidence"]

@@ -221,7 +221,7 @@ def _print_trials(facts: dict[str, Any], verbose: bool) -> None:
     heads = [name[:1].upper() + name[1:] for name in measured]
     show.print_columns(("Trial", *heads, "Time", *(["Memory"] if verbose else [])), lines)
     if len(lines) < len(trials):
-        click.echo(f"and {len(trials) - len(lines)} more trials")
+        click.echo(f"and {len(trials) - len(lines)} more")
     if measured and measured[0] in IN_WORDS:
         click.echo(f"\n{heads[0]}: {IN_WORDS[measured[0]]}")
 

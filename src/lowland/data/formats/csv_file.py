@@ -215,7 +215,7 @@ class CsvReader(Reader):
                         cells = self.dialect.separator.join(record[:5])
                         found.append(f"line {start} has {len(record)} ({cells[:40]})")
                 start = reader.line_num + 1
-        more = f" and {count - len(found):,} more lines" if count > len(found) else ""
+        more = f" and {count - len(found):,} more" if count > len(found) else ""
         return f"the first has {width} cells, {', '.join(found)}{more}" if found else ""
 
     def _not_decoded(self, what: str) -> DataError:

@@ -100,6 +100,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         cls._traits = dataclasses.replace(cls._traits, **traits)
         cls._attributes = collect_attributes(cls, attributes or {})
         dataclasses.dataclass(eq=False, repr=False)(cls)  # a real __init__: editors and scikit-learn read its signature
+        setattr(cls, "__init__", known_arguments(cls.__init__))  # noqa: B010  mypy refuses an assignment
         if cls._traits.verb:
             cls.__doc__ = documented(cls)
 

@@ -358,6 +358,11 @@ def known_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _unknown(model: Any, method: str, name: str, taken: tuple[str, ...]) -> ParameterError:
     cls: Any = type(model)
+    if method == "__init__":
+        return ParameterError(
+            f"{cls.__name__}({name}=...): no such parameter. {did_you_mean(name, taken)}The parameters are "
+            f"{', '.join(taken)}."
+        )
     call = f"{cls.__name__}.{method}({name}=...)"
     if name == "sample_weight":
         return ParameterError(f"{call}: {cls.__name__} does not take sample weights. Omit sample_weight.")

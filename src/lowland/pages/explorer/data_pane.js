@@ -92,7 +92,7 @@ export function dataPane(app) {
     );
     for (const part of [findings, images, scale, heading, columns.element]) part.hidden = !ready;
     if (!ready) return;
-    const notes = (table.notes ?? []).map(asText);
+    const notes = [...(table.notes ?? []), ...(table.findings ?? [])].map(asText);
     const hasLabel = table.columns.some((column) => column.role === "label");
     const advice = (table.suggestions ?? [])
       .map(asText)
