@@ -66,6 +66,14 @@ def words():
     return pd.DataFrame(counts, columns=counter.get_feature_names_out()).assign(kind=label), "kind", []
 
 
+def vectors():
+    """Embeddings of texts about three topics, beside a price that is no part of them."""
+    rng = np.random.default_rng(3)
+    topic = np.arange(90) % 3
+    E = (rng.normal(size=(3, 6))[topic] + 0.4 * rng.normal(size=(90, 6))) * np.logspace(0, -2, 6)
+    return pd.DataFrame({"price": rng.lognormal(8, 1, 90), "emb": E.tolist(), "topic": topic}), "topic", ["price"]
+
+
 def of_scikit_learn(name):
     def load():
         frame = getattr(datasets, f"load_{name}")(as_frame=True).frame
@@ -101,9 +109,13 @@ TABLES = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:The within-class covariance is singular")  # levels of one category sum to 1
 @pytest.mark.parametrize("name", TABLES)
 def test_the_baseline_is_that_of_a_plain_pipeline(name):
-    """The accuracy or R² that is quoted for all columns, against scikit-learn's encoders, scaler and models."""
+    """The accuracy or R² that is quoted for all columns, against scikit-learn's encoders, scaler and models.
+
+    What the advice returns predicts no worse than the better of these two pipelines.
+    """
     frame, label, unused = TABLES[name]()
     frame = frame[frame[label].notna()]
     data = open_table(frame, label, "auto", 2)
@@ -120,11 +132,14 @@ def test_the_baseline_is_that_of_a_plain_pipeline(name):
     linear = LogisticRegression(max_iter=3000) if is_classes else Ridge(1.0)
     near = KNeighborsClassifier(5) if is_classes else KNeighborsRegressor(5)
     folds = (StratifiedKFold if is_classes else KFold)(5, shuffle=True, random_state=0)
-    scaler = [] if data.n_categories else [StandardScaler()]
+    scaler, plain = [] if data.n_categories else [StandardScaler()], []
     for score, model in ((facts.accuracy, [near]), (facts.linear_accuracy, [*scaler, linear])):
         expected = cross_val_score(make_pipeline(encoded, *model), X, y, cv=folds).mean()
         margin = max(0.03, 4 / len(y)) if is_classes else 0.06  # four rows of a small table
         assert score.value == pytest.approx(expected, abs=margin)
+        plain.append(expected)
+    advised = lowland.compare(frame, label, ["pca", *["lda"] * is_classes], cache=False).estimator("classify")
+    assert cross_val_score(advised, frame.drop(columns=label), y, cv=folds).mean() > max(plain) - margin
 
 
 @pytest.fixture
@@ -134,13 +149,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [*TABLES, "noise"])
+@pytest.mark.parametrize("name", [*TABLES, "noise", "vectors"])
 def test_one_preparation_through_every_door(name, tmp_path, monkeypatch):
     """``look``, the command line, Python and the explorer use the same columns and fit the same numbers."""
     monkeypatch.chdir(tmp_path)
-    frame, label, unused = (TABLES | {"noise": noise})[name]()
-    frame.iloc[:600].to_csv("x.csv", index=False)
-    frame = pd.read_csv("x.csv")
+    frame, label, unused = (TABLES | {"noise": noise, "vectors": vectors})[name]()
+    path = "x.jsonl" if name == "vectors" else "x.csv"
+    if path == "x.jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.iloc[:600].to_csv(path, index=False)
+        frame = pd.read_csv(path)
     y = None if label is None else frame[label]
     features = frame if label is None else frame.drop(columns=label)
     expected = lowland.PCA(2).fit_transform(lowland.TablePreparer().fit_transform(features, y))
@@ -151,20 +170,25 @@ def test_one_preparation_through_every_door(name, tmp_path, monkeypatch):
     np.testing.assert_allclose(study["pca"].Z, expected, atol=1e-4 * np.abs(expected).max())
     np.testing.assert_allclose(study.estimator("pca").fit_transform(features, y), expected, atol=1e-8)
 
-    looked = lowland.look("x.csv")
+    labeled = [] if label is None else ["--label", label]
+    compared = _run("compare", path, *labeled, "--methods", "pca", "--no-cache")
+    assert (compared["prepared"] or {}) == report
+    assert [each["text"] for each in compared["advice"]] == [each.text for each in study.advice]
+
+    looked = lowland.look(path)
     assert {*unused} <= {*looked.unused}
     if looked.label == label:
         assert ("standardized" in str(looked)) == study.table.scaled
-    command = _run("look", "x.csv")["command"]
+    command = _run("look", path)["command"]
     assert _run(*shlex.split(command)[1:])["files"][0]["rows"] == len(frame)
 
-    fitted = _run("fit", "pca", "x.csv", *([] if label is None else ["--label", label]), "-k", "2", "--to", "z.csv")
+    fitted = _run("fit", "pca", path, *labeled, "-k", "2", "--to", "z.csv")
     np.testing.assert_allclose(pd.read_csv("z.csv")[["pca0", "pca1"]], expected, atol=1e-8)
     assert (fitted["prepared"] or {}) == report
 
-    roles = {c["name"]: c["role"] for c in _read("x.csv", {})["columns"]}
+    roles = {c["name"]: c["role"] for c in _read(path, {})["columns"]}
     guessed = {c: "feature" for c, role in roles.items() if role == "label"}
-    _read("x.csv", guessed | ({} if label is None else {label: "label"}))
+    _read(path, guessed | ({} if label is None else {label: "label"}))
     assert not {*unused} & {column for column, role in roles.items() if role == "feature"}
     np.testing.assert_allclose(lowland.PCA(2).fit_transform(PreparedRows(Path("r")).X), expected, atol=1e-8)
 
