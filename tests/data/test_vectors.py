@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
+from click.testing import CliRunner
 
 import lowland
+from lowland.cli.main import cli
 from lowland.data.table import Table
 from lowland.explorer.tables import read_table
 from lowland.prepare.preparation import prepare_rows
@@ -140,7 +142,7 @@ def test_look_names_the_row_of_a_list_of_another_length(vectors):
     assert f"{D} in row 1, 1 in row {N}" in str(looked)
 
 
-def test_the_user_chooses_among_several_vectors(vectors):
+def test_the_user_chooses_among_several_vectors(vectors, tmp_path):
     frame = _frame(vectors, image=list(vectors[:, :2]))
     for fit in (lowland.PCA(2).fit, lowland.TablePreparer().fit, lambda X: lowland.compare(X, "topic", ["pca"])):
         with pytest.raises(ValueError, match=r"'emb' \(6 numbers\), 'image' \(2 numbers\).*columns=\['emb'\].*drop="):
@@ -148,6 +150,13 @@ def test_the_user_chooses_among_several_vectors(vectors):
     assert lowland.look(frame).drop == ("image",)
     assert lowland.open_rows(frame, columns=["image"]).shape == (N, 2)
     assert lowland.compare(frame, "topic", ["pca"], drop=["image"], cache=False).table.columns == D
+    path = str(tmp_path / "x.jsonl")
+    frame.to_json(path, orient="records", lines=True)
+    for chosen in (["--drop", "image"], ["--columns", "emb"]):
+        words = ["fit", "pca", path, *chosen, "--label", "topic", "--to", str(tmp_path / "z.csv"), "--force"]
+        done = CliRunner().invoke(cli, words)
+        assert done.exit_code == 0, done.output
+        assert "topic" in pd.read_csv(tmp_path / "z.csv")
 
 
 def test_long_files_are_read_in_chunks(monkeypatch, tmp_path):

@@ -184,3 +184,11 @@ def test_a_model_that_scaled_its_columns_is_compared_with_the_scaled_ones(rng):
     assert chosen[0].value == pytest.approx(quality.evaluate(X, Z, metric="manhattan")[0].value)
     with pytest.raises(DataError, match="scale"):
         quality.OriginalSpace.of(X, scale=[1.0, 2.0])
+
+
+def test_of_many_rows_a_sample_is_ranked(rng):
+    """The interval of the sampled area contains that of all rows."""
+    X = rng.standard_normal((4_200, 3))
+    found = {m.name: m for m in quality.evaluate(X, X[:, :2])}["area under R_NX"]
+    assert found.sample == 1_448
+    assert found.low < quality.r_nx_area(X, X[:, :2], sample=None).value < found.high

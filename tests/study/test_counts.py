@@ -2,14 +2,19 @@
 
 import importlib
 import inspect
+import json
+import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 import lowland
+from lowland.cli.main import cli
 from lowland.data.scales import are_counts
 
 
@@ -64,3 +69,16 @@ def test_weights_separate_the_topics_better_than_counts(texts):
     accuracy = {scale: study["pca"].scores["downstream accuracy"].value for scale, study in found.items()}
     assert accuracy["auto"] > accuracy["none"] + 0.02
     assert found["none"].table.preparation.counts is None
+
+
+def test_look_suggests_correspondence_analysis_of_counts(texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(texts[0].toarray().astype(int)).add_prefix("w").assign(module=texts[1]).to_csv("x.csv", index=False)
+    looked = lowland.look("x.csv")
+    assert looked.counts
+    assert "chi-squared" in str(looked)
+    assert "tandardize" not in str(looked)
+    command = json.loads(CliRunner().invoke(cli, ["look", "x.csv", "--json"]).stdout)["command"]
+    assert command.startswith("lowland fit correspondence-analysis x.csv --label module")
+    assert CliRunner().invoke(cli, shlex.split(command)[1:]).exit_code == 0
+    assert not lowland.look(load_digits().data).counts

@@ -403,13 +403,19 @@ def copied_columns(
         if flag is not None:
             raise ParameterError(f"{flag}: .npy files hold only numbers. Write .csv or .parquet.")
         return Carried()
-    found, table = carried_columns(file, names, used), Source(file).table()
+    found, table = carried_columns(file, names, used), _every_column(file)
     known = (*table.names, *table.beside, *table.table.beside)
     if label is not None and label in known and label not in (*found.ids, *found.kept):
         values = table.column(label, missing_text=False)
         found.labels[label] = values if used is None else values[used]
     found.labels |= {name: values for name, values in weight_column(file, used).items() if name not in found.kept}
     return found
+
+
+def _every_column(file: Path) -> Any:
+    """Return the table of all columns of a file; of several vectors, which are not copied, only the first."""
+    source = Source(file)
+    return replace(source, drop=list(source.named_table().vectors)[1:]).table() if source.has_names else source.table()
 
 
 def carried_columns(file: Path, names: str | None = None, used: Any = None) -> Carried:
@@ -419,7 +425,7 @@ def carried_columns(file: Path, names: str | None = None, used: Any = None) -> C
     """
     import numpy as np
 
-    table = Source(file).table()
+    table = _every_column(file)
     name = given("roles").get("id") or names or table.id_name
     found = Carried({} if name is None else {name: table.column(name, missing_text=False)}, table.kept)
     found.kept.pop(name, None)
@@ -435,7 +441,7 @@ def weight_column(file: Path, used: Any = None) -> dict[str, Any]:
     """Return the column of --weight, by its name, if there is one; ``used``: a mask of the rows in use."""
     if "weight" not in given("roles"):
         return {}
-    weights = Source(file).table().weights
+    weights = _every_column(file).weights
     return {given("roles")["weight"]: weights if used is None else weights[used]}
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from lowland.data.problems import MOST_MARKS
 from lowland.data.reader import content_of, holds_numbers
+from lowland.data.scales import are_counts
 from lowland.data.suspect_columns import SuspectColumn, is_called_id, is_called_year, suspect_columns
 from lowland.data.vectors import is_list_of_numbers, ragged_words, vector_of
 from lowland.data.written import WrittenDates, WrittenNumbers
@@ -220,6 +221,7 @@ class TableKinds:
     suspects: tuple[SuspectColumn, ...]  # ids, codes and a column that dominates
     id_name: str | None
     notes: tuple[str, ...]
+    counts: bool = False  # whether the numbers count words, species or events
 
 
 def kinds_of(
@@ -271,7 +273,9 @@ def kinds_of(
     suspects = _suspects({k: v for k, v in held.items() if counts[k].is_numeric and not vectors[k]}, len(counts))
     columns = tuple(_kind(name, c, suspects.get(name), name == id_name, vectors[name]) for name, c in counts.items())
     _leave_out_others(columns)
-    return TableKinds(source, n, columns, equal, tuple(suspects.values()), id_name, tuple(notes))
+    used = [np.concatenate(held[c.name]) for c in columns if not c.unused and c.name in held]
+    counted = len({*map(len, used)}) == 1 and are_counts(np.stack(used).T)
+    return TableKinds(source, n, columns, equal, tuple(suspects.values()), id_name, tuple(notes), counted)
 
 
 def _hashes(column: Any) -> np.ndarray:

@@ -40,6 +40,7 @@ class Look:
     unused: tuple[str, ...] = ()  # columns that are shown, but are no features unless they are named
     incomplete: tuple[str, ...] = ()  # features of numbers with missing values
     vectors: tuple[str, ...] = ()  # columns of vectors
+    counts: bool = False  # whether all features count words, species or events
 
     @property
     def columns(self) -> tuple[ColumnKind, ...]:
@@ -55,7 +56,7 @@ class Look:
                 "duplicate_rows": k.duplicates, "id": k.id_name or self.id, "notes": k.notes,
                 "suggestions": self.suggestions, "drop": self.drop, "label": self.label,
                 "marks": self.marks, "encode": self.encode, "unused": self.unused, "incomplete": self.incomplete,
-                "vectors": self.vectors,
+                "vectors": self.vectors, "counts": self.counts,
             }
         )  # fmt: skip
 
@@ -167,6 +168,12 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         (gaps, f"missing values ({share:.2%} of the table), replaced by the median of the column."),
     ]
     said = [f"{_listed(names)}: {words}" for names, words in findings if names]
+    counts = found.counts and all(c.min is not None for c in features)
+    if counts:
+        said.append(
+            "The columns look like counts of words, species or events. Correspondence analysis compares them by "
+            "chi-squared distances, and a study weights them by TF-IDF."
+        )
     if features and kinds_differ(features) and any(c.sd for c in features):
         said.append("The columns have different units or kinds, so numbers are standardized.")
     for why in dict.fromkeys(unused.values()):
@@ -178,7 +185,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     own = None if found.id_name is not None else next((c.name for c in ids), None)
     return Look(
         found, tuple(said), tuple(dict.fromkeys((*nested, *infinite, *vectors[1:]))), label, own, tuple(marks),
-        tuple(encoded), tuple(unused), (*gaps, *named(lambda c: c.marks)), tuple(vectors),
+        tuple(encoded), tuple(unused), (*gaps, *named(lambda c: c.marks)), tuple(vectors), counts,
     )  # fmt: skip
 
 

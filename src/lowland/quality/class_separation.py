@@ -26,7 +26,7 @@ from lowland.quality.inputs import (
 )
 from lowland.quality.measure import Measure, student_quantile, wilson_interval
 from lowland.quality.neighborhoods import COUNTED
-from lowland.quality.original_space import ORDERED, OriginalSpace
+from lowland.quality.original_space import ORDERED, PAIRED, OriginalSpace
 from lowland.run.local import LocalRun
 
 LABELED = """
@@ -130,7 +130,7 @@ def silhouette(
     """
     side, kept = open_points(Z, metric)
     classes, codes = class_labels(y, kept)
-    evaluated = EvaluatedRows(kept, sample_rows(side, sample, ORDERED, random_state, codes))
+    evaluated = EvaluatedRows(kept, sample_rows(side, sample, ORDERED, random_state, codes, most=PAIRED))
     return silhouette_of(side, codes, len(classes), evaluated, per_row=per_row)
 
 

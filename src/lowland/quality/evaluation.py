@@ -42,7 +42,8 @@ def evaluate(
     metric : str or function, default "euclidean"
         Distance metric in X, unless X is an ``OriginalSpace``.
     sample : int, "auto" or None, default "auto"
-        Number of sampled rows. "auto": all rows up to 4,096 for ranks, and at most 1,448 for pairwise distances.
+        Number of sampled rows. "auto": all rows up to 4,096 for ranks, and at most 1,448 of more rows and for pairwise
+        distances.
         None: all rows.
 
     Returns

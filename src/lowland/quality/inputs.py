@@ -44,7 +44,8 @@ metric : str or function, default "euclidean"
 per_row : bool, default False
     Also return the value of each row, in the attribute ``per_row``.
 sample : int, "auto" or None, default "auto"
-    Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
+    Number of sampled rows that are compared with all others. "auto": all rows up to 4,096, at most 1,448 of more rows.
+    None: all rows.
 random_state : int, Generator or None, default None
     Seed of the sample. None draws the same sample every time.
 """
@@ -229,10 +230,12 @@ def sample_rows(
     random_state: Any,
     strata: np.ndarray | None = None,
     least: int = 500,
+    most: int | None = None,
 ) -> np.ndarray | None:
     """Sample rows, stratified by class (``strata``) and by distance from the center; None: use all rows.
 
-    "auto" samples as many rows as give ``comparisons`` comparisons with all others, and at least ``least``. The rows
+    "auto" uses all rows if these give at most ``comparisons`` comparisons. Otherwise it samples as many as give so many
+    comparisons with all others, and at least ``least`` and at most ``most``, which suffice for two digits. The rows
     are sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has
     the same probability, and every region of the data is represented in proportion.
     """
@@ -243,6 +246,8 @@ def sample_rows(
         )
     n = side.n
     m = max(least, comparisons // n) if sample == "auto" else sample
+    if sample == "auto" and most is not None and m is not None and m < n:
+        m = min(m, most)
     if m is None or m >= n:
         return None
     rng = generator(0 if random_state is None else random_state)

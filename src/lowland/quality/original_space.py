@@ -119,7 +119,7 @@ class OriginalSpace:
         cls, source: Any, side: PointSet, kept: np.ndarray, sample: Sample, random_state: Any,
         strata: np.ndarray | None, scaled: bool,
     ) -> Self:  # fmt: skip
-        rows = sample_rows(side, sample, ORDERED, random_state, strata)
+        rows = sample_rows(side, sample, ORDERED, random_state, strata, most=PAIRED)
         return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun(), scaled)
 
     @classmethod

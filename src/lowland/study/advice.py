@@ -39,6 +39,7 @@ NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still
 MANY_COMPONENTS = 10  # from which on the elbow of the scree plot is offered too
 KEEP = 0.95  # fraction of the variance to keep
 HALF = 0.5  # of PCA's error: a nonlinear method must stay below it, and keep the variance, to be advised
+WORTHWHILE = 0.035  # loss of accuracy or R² for which a tenth of the dimensions is worth saying: 0.03, rounded
 PATIENCE = 10.0  # seconds that the best of tied trials may take before a faster one is preferred
 MEAN_OF = "mean of the area under R_NX and the correlation of the distances"
 UNSTABLE = 0.6  # stability below which the text warns
@@ -377,6 +378,13 @@ NOTHING_TESTED: Sequence[Rule] = (
     (lambda c: c.size.predicts_numbers, "Nothing could be tested on the labels: there are too few rows."),
     (always, "Nothing could be tested on the class labels: the classes have too few rows."),
 )
+FEWER: Sequence[Rule] = (
+    (
+        lambda c: c.small is not None,
+        "If few dimensions matter more, use {small.name} and {small.model}: {small.n_components} instead of "
+        "{chosen.n_components} for a loss of {lost:.2f}. ",
+    ),
+)
 TO_PREDICT: Sequence[Rule] = (
     (
         lambda c: c.nothing_predicts and c.size.predicts_numbers,
@@ -391,12 +399,12 @@ TO_PREDICT: Sequence[Rule] = (
     (
         lambda c: c.chosen.method,
         "For {purpose}, use {chosen.name} and {chosen.model}: the {what} on held-out rows is {estimate}. "
-        "{compared}{baseline}",
+        "{compared}{fewer}{baseline}",
     ),
     (
         always,
         "For {purpose}, keep all {size.d} columns and use {chosen.model}: the {what} on held-out rows is {estimate}. "
-        "{compared}{baseline}",
+        "{compared}{fewer}{baseline}",
     ),
 )
 PREDICTED: Sequence[Rule] = (
@@ -529,6 +537,15 @@ def _others(chosen: Candidate, candidates: list[Candidate]) -> list[Candidate]:
     return [*([other] if other.name != chosen.name else []), *([_best(columns)] if columns else [])]
 
 
+def _much_smaller(chosen: Candidate, candidates: list[Candidate]) -> Candidate | None:
+    """The linear reduction with the fewest dimensions, at most a tenth of those chosen, that loses little; or None."""
+    small = [
+        c for c in candidates
+        if c.linear and 10 * c.n_components <= chosen.n_components and chosen.score.value - c.score.value < WORTHWHILE
+    ]  # fmt: skip
+    return min(small, key=lambda c: (c.n_components, -c.score.value), default=None)
+
+
 def _compared(chosen: Candidate, others: list[Candidate], n_scores: int) -> str:
     """The sentence that compares the choice with others; empty if there are none."""
     said = []
@@ -563,7 +580,9 @@ def _prediction_case(
         ranking=_ranking(by_name, f"{what} on held-out rows, of the better model"),
         n_seen=n_seen, seen="1 trial was" if n_seen == 1 else f"{n_seen} trials were",
     )  # fmt: skip
-    case["baseline"] = first_of(BASELINE_TEXT, case)
+    small = _much_smaller(chosen, candidates)
+    case |= {"small": small, "lost": 0.0 if small is None else max(chosen.score.value - small.score.value, 0.0)}
+    case["baseline"], case["fewer"] = first_of(BASELINE_TEXT, case), first_of(FEWER, case)
     return case
 
 

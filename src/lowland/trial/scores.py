@@ -21,7 +21,7 @@ from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 17  # of the measures and their texts: a change makes cached trials stale
+VERSION = 18  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")

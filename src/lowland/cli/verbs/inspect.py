@@ -148,8 +148,9 @@ def run_look(file: Path) -> None:
 
 
 def next_command(file: Path, found: Any) -> str:
-    """Return the command that fits PCA, or UMAP to vectors, with the same options of reading."""
-    words = ["lowland", "fit", *(["umap", str(file), "--metric", "cosine"] if found.vectors else ["pca", str(file)])]
+    """Return the command that fits a method that suits the columns, with the same options of reading."""
+    method = "umap" if found.vectors else "correspondence-analysis" if found.counts else "pca"
+    words = ["lowland", "fit", method, str(file), *(["--metric", "cosine"] if found.vectors else [])]
     if found.id is not None:
         words += ["--id", found.id]
     if found.label is not None:

@@ -174,8 +174,9 @@ def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
     p, held = np.zeros_like(g), ((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0))
     for _ in range(_CHANGES):
         free = ~held
-        H_free = scipy.linalg.cho_factor(H[np.ix_(free, free)], check_finite=False)
-        p[free] = -scipy.linalg.cho_solve(H_free, g[free] + H[np.ix_(free, held)] @ p[held])
+        if free.any():
+            H_free = scipy.linalg.cho_factor(H[np.ix_(free, free)], check_finite=False)
+            p[free] = -scipy.linalg.cho_solve(H_free, g[free] + H[np.ix_(free, held)] @ p[held])
         outside = free & ((p < low) | (p > high))
         p = np.clip(p, low, high)
         if outside.any():

@@ -116,8 +116,10 @@ class Codebook:
         first, second, _, _, sure = self.nearest_by_products(single, xp.linalg.vecdot(Y, Y))
         if bool(xp.all(sure)):
             return Nearest(first, second, Y)
-        again = self.nearest_in_double(xp.take(Y, xp.nonzero(~sure)[0], axis=0))
-        positions = xp.where(sure, 0, xp.cumulative_sum(xp.astype(~sure, xp.int64)) - 1)  # index among them
+        unsure = xp.nonzero(~sure)[0]
+        again = self.nearest_in_double(xp.take(Y, unsure, axis=0))
+        places = xp.searchsorted(unsure, xp.arange(Y.shape[0], device=device_of(Y)))  # of the unsure rows among them
+        positions = xp.where(sure, 0, places)
         first, second = (
             xp.where(sure, a, xp.take(b, positions)) for a, b in zip((first, second), again[:2], strict=True)
         )
