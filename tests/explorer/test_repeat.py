@@ -75,3 +75,24 @@ def test_code_of_a_selection_says_what_to_export_first(explorer, messy):
     record = explorer.map(explorer.compute(made["id"], "PCA")["id"])
     code = explorer.get(f"/api/maps/{record['id']}/code").json()
     assert all("export" in text and ".parquet" in text for text in code.values())
+
+
+@pytest.mark.parametrize("method", ["TSNE", "MDS"])  # one takes the start as a parameter, one as an argument of fit
+def test_python_repeats_a_map_that_started_from_others(explorer, tmp_path, monkeypatch, method):
+    table = explorer.open("small.csv")["id"]
+
+    def changed(record, **parameters):
+        body = {"table": table, "method": method, "parameters": parameters, "replaces": record["id"], "warm": True}
+        return explorer.map(explorer.post("/api/maps", json=body).json()["id"])
+
+    first = explorer.map(explorer.compute(table, method, init="random", random_state=3)["id"])
+    last = changed(changed(first, random_state=1), random_state=2, n_components=2)
+    assert last["warm"]
+    assert len(last["start"]) == 2
+    code = explorer.get(f"/api/maps/{last['id']}/code").json()
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(code["python"], names)
+    wanted = np.frombuffer(explorer.get(f"/api/maps/{last['id']}/coordinates").content, "<f4").reshape(2, -1).T
+    np.testing.assert_allclose(np.asarray(names["Z"]), wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
+    assert "Run the Python code" in code["command"]

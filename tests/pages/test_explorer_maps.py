@@ -159,3 +159,53 @@ def test_outdated_maps_are_updated_in_their_places(iris):
     iris.reload()
     iris.drawn_maps(2)
     assert not iris.run("document.querySelector('.lv-badge')")
+
+
+def test_a_changed_map_moves_in_its_place_and_the_change_is_undone_and_compared(iris):
+    def seen():  # the picture of the second map, once the scores in its heading are known
+        iris.drawn_maps(2)
+        iris.asks("/maps", lambda maps: all(each["measured"] for each in maps))
+        iris.until("document.querySelectorAll('.lv-facts b').length === 4")
+        iris.settle()
+        return iris.drawn(1)
+
+    iris.compute("TSNE", max_iter=300)
+    panels = "[...document.querySelectorAll('.lv-panel .lv-facts')].map((e) => e.textContent)"
+    before = seen()
+    iris.tab("maps")
+    iris.click(".map-name", "t-SNE")
+    iris.click("#pane-map button", "Change parameters")
+    iris.type("input[name=perplexity]", "8")
+    iris.click(".start button", "Change the map")
+    iris.until(f"{panels}.length === 2 && {panels}[1].includes('perplexity=8')")
+    after = seen()
+    assert after != before
+    first, changed = iris.api("/maps")[1:]
+    assert (changed["replaces"], changed["warm"]) == (first["id"], True)
+
+    def press(key, modifiers):
+        for kind in ("keyDown", "keyUp"):
+            iris.browser.call("Input.dispatchKeyEvent", type=kind, key=key, code="KeyZ", modifiers=modifiers)
+
+    press("z", 2)  # Ctrl
+    iris.until(f"{panels}.length === 2 && !{panels}[1].includes('perplexity=8')")
+    iris.waits(seen, lambda picture: picture == before)
+    press("Z", 10)  # Ctrl + Shift
+    iris.until(f"{panels}.length === 2 && {panels}[1].includes('perplexity=8')")
+    iris.waits(seen, lambda picture: picture == after)
+    assert [each["run"] for each in iris.api("/maps")] == [0, 0, 0]  # nothing was computed
+    iris.click("#pane-map button", "Compare before and after")
+    iris.until(f"{panels}.length === 3 && {panels}[1].includes('perplexity=8')")  # side by side, before the others
+    iris.click("#pane-map button", "Hide the map before")
+    iris.reload()  # the versions are known
+    iris.drawn_maps(2)
+    iris.tab("maps")
+    iris.click(".map-line:last-of-type .map-name")
+    iris.click("#pane-map button", "Compute from scratch")
+    iris.until("![...document.querySelectorAll('#pane-map button')].some((e) => e.textContent.includes('scratch'))")
+    iris.drawn_maps(2)
+    assert not iris.api("/maps")[-1]["warm"]
+    iris.click("#pane-map [aria-haspopup]")
+    iris.click("[role=menuitem]", "Remove")
+    iris.click("dialog button.main", "Remove")
+    iris.sees("#pane-map button", "Compute from scratch")  # the map before it is seen again

@@ -187,3 +187,58 @@ def test_a_morphed_panel_says_where_its_points_are(iris):
         "e.value = e.options[1].value; e.dispatchEvent(new Event('change', { bubbles: true })); })()"
     )
     iris.sees(".lv-panel h3", "PCA → classical MDS")
+
+
+def test_charts_of_columns_filter_all_maps(iris):
+    """One filter, edited by charts, by keys and by its box; counts of the legend follow."""
+    iris.tab("data")
+    counts = "[...document.querySelectorAll('.lv-count')].map((e) => Number(e.textContent))"
+    chart = "document.querySelector('[aria-label=\\'Values of measure 2\\'] .histogram')"
+    iris.run("document.querySelector('[aria-label=\\'Values of measure 2\\']').scrollIntoView()")
+    iris.until(f"{chart}.querySelector('path.of-some')")
+    left, top, right, bottom = iris.run(
+        f"(() => {{ const r = {chart}.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; }})()"
+    )
+    middle = (top + bottom) / 2
+    iris.browser.drag((left + 0.5 * (right - left), middle), (right + 9, middle))  # the longer half of 1 to 6.9
+    iris.until("document.querySelector('.chips').textContent.match(/shown:measure 2 ≥ [0-9.]+$/)")
+    limit = float(iris.text(".chips .chip").split("≥")[1])
+    values = load_dataset("iris").X[:, 2]
+    species = load_dataset("iris").y
+    iris.until(f"String({counts}) === '{','.join(str(((values >= limit) & (species == c)).sum()) for c in range(3))}'")
+    iris.run(f"{chart}.querySelector('[aria-label^=From]').focus()")
+    iris.press("ArrowRight", "ArrowRight")
+    iris.until(f"Number(document.querySelector('.chips .chip').textContent.split('≥')[1]) > {limit}")
+    now = float(iris.run(f"{chart}.querySelector('[aria-label^=From]').getAttribute('aria-valuenow')"))
+    assert now > limit
+    iris.sees(".chips .note", f"{(values >= now).sum()} of 150")
+    iris.press("Home", "Home")
+    iris.until(f"String({counts}) === '50,50,50' && !document.querySelector('.chips .chip')")
+    iris.click(".level-bar", "virginica")
+    iris.until(f"String({counts}) === '0,0,50'")
+    iris.click(".level-bar", "setosa")
+    iris.until(f"String({counts}) === '50,0,50'")
+    iris.click("button", "Filter")
+    iris.until("document.querySelector('.condition input[type=text]').value === 'setosa | virginica'")
+    iris.type(".condition input[type=text]", "setosa | versicolor")
+    iris.until(f"String({counts}) === '50,50,0'")
+    iris.until("document.querySelectorAll('.level-bar[aria-pressed=true]').length === 2")
+    iris.type(".condition input[type=text]", "setosa")
+    iris.until(f"String({counts}) === '50,0,0'")
+    iris.until("document.querySelectorAll('.level-bar[aria-pressed=true]').length === 1")
+    iris.escape()
+    iris.click(".level-bar", "setosa")
+    iris.until(f"String({counts}) === '50,50,50'")
+    iris.select()
+    iris.sees("path.of-some.selected")
+
+
+def test_escape_clears_the_selection_wherever_the_focus_is(iris):
+    iris.tab("data")
+    click = "new MouseEvent('click', { altKey: true, bubbles: true })"
+    for place in (".lv-tools input", "#pane-data select", ".search input", ".range-end", "#tab-selection"):
+        iris.run(f"document.querySelector('.lv-class').dispatchEvent({click})")
+        iris.sees("#pane-selection h2", "50 rows selected")
+        iris.run(f"document.querySelector('{place}').focus()")
+        iris.escape()
+        iris.sees("#pane-selection h2", "No rows selected")

@@ -64,10 +64,10 @@ def _satisfied(stored: StoredTable, j: int, op: str, value: Any) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             return COMPARISONS[op](numbers, _number(value, stored.names[j]))
     wanted = value if op == "in" and isinstance(value, list) else [value]
-    if numbers is not None:
+    if numbers is not None and not {str(each).lower() for each in wanted} <= {"true", "false"}:
         equal = np.isin(numbers, [_number(each, stored.names[j]) for each in wanted])
     else:
-        equal = stored.equals(j, [str(each) for each in wanted])
+        equal = stored.equals(j, [str(each) if numbers is None else str(each).lower() for each in wanted])
     return equal if op != "!=" else ~equal & ~missing
 
 

@@ -109,6 +109,9 @@ class SavedMap(BaseModel):
     measured: bool
     has_transform: bool
     outdated: bool = False
+    replaces: str | None = None
+    start: list[dict[str, Any]] | None = None
+    warm: bool = False
 
 
 class SavedTable(BaseModel):
@@ -191,6 +194,7 @@ def restore(here: Session, unpacked: Unpacked, folder: Path) -> dict[str, Any]:
             "status": "done", "stage": None, "fraction": 1.0, "seconds_left": None, "error": None, "version": 1,
             **each.model_dump(mode="json"), "id": unpacked.ids[each.id], "measured": True,
         }  # fmt: skip
+        kept["replaces"] = unpacked.ids.get(each.replaces or "")
         kept["has_transform"] &= (here.workspace.map(kept["id"]) / "model.lowland").exists()
         roles: dict[str, Any] = {"roles": {}} if kept.pop("outdated") else {}  # it differs from what the table has
         private = {"version": -1, "inputs": {}, **roles}
@@ -210,6 +214,9 @@ def restore(here: Session, unpacked: Unpacked, folder: Path) -> dict[str, Any]:
 def _unpack_map(archive: zipfile.ZipFile, about: SavedMap, folder: Path, rows: int) -> None:
     """Extract the files of a map, and check that they are those of its record."""
     find_method(about.method)
+    given = [about.parameters, about.fitted or {}, *(about.start or [])]
+    if not all(name.isidentifier() for parameters in given for name in parameters):  # the page shows them as code
+        raise ValueError("a parameter has no name")
     folder.mkdir(parents=True, exist_ok=True)
     for member in archive.infolist():
         place, _, file = member.filename.rpartition("/")

@@ -24,7 +24,7 @@ def catalog() -> list[dict[str, Any]]:
         {
             "name": entry.name, "title": entry.title, "verb": entry.verb, "summary": entry.summary,
             "group": entry.group, "needs_labels": entry.needs_y,
-            "live": entry.live, "streams": entry.streams, "transform": True,
+            "live": entry.live, "warm": entry.warm, "streams": entry.streams, "transform": True,
             "parameters": [
                 {"name": flag.name, "doc": flag.doc, "words": flag.words,
                  "default": DEFAULTS.get(flag.name, flag.default), "kinds": flag.kinds, "choices": flag.choices,

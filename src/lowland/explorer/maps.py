@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 import warnings
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +18,15 @@ from lowland.data.stored_table import StoredTable
 from lowland.data.write import atomic_write
 from lowland.errors import LowlandError, unmarked
 from lowland.explorer.tables import PreparedRows
-from lowland.explorer.workspace import FILES_OF_A_MAP, open_array, read_floats, write_array, write_floats, write_json
+from lowland.explorer.workspace import (
+    FILES_OF_A_MAP,
+    START,
+    open_array,
+    read_floats,
+    write_array,
+    write_floats,
+    write_json,
+)
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.statistics.sampling import evenly_spread
@@ -28,7 +35,7 @@ from lowland.methods.registry import FIRST, find_method, load_method
 from lowland.plain import to_plain
 from lowland.run.local import LocalRun
 from lowland.run.processes import Clock, PeakMemory, Send, error_text, is_idle
-from lowland.run.progress import COMPILING, Progress
+from lowland.run.progress import COMPILING, Progress, watch_compiling
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
 from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures
@@ -49,6 +56,10 @@ MOST_BYTES = 128 * 2**20  # of one map in the cache
 SIZES = (250, 500, 1_000, 2_000, 4_000)  # rows of the samples that are fitted for an estimate
 ENOUGH = 0.7  # seconds of one sample after which no larger one is fitted
 LIMIT = 4.0  # seconds of all samples
+STARTED = "It started from the map before it, so it depends on that map. Compute it from scratch to compare."
+NOT_STARTED = (
+    "The map before it has another number of components or of fitted rows, so this one was computed from scratch."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +73,7 @@ class MapTask:
     size: StudySize
     planned: Planned
     traits: Traits
+    start: np.ndarray | None = None  # (n, k) coordinates of the map from which this one starts
 
     @classmethod
     def open(cls, message: dict[str, Any]) -> MapTask:
@@ -92,8 +104,12 @@ class MapTask:
         defaults = {flag.name: flag.default for flag in entry.flags}
         neighbors = shared_neighbors(traits, defaults | chosen, n, d)
         fitted_rows = None if given.get("n_landmarks") is not None else suited.fitted_rows
+        start = _start_of(message, fitted_rows, n, (defaults | chosen)["n_components"]) if "start" in message else None
+        if start is not None and traits.warm is not None:
+            chosen = {**suited.parameters, **traits.warm, **given}
+            chosen.pop("init", None)
         planned = replace(suited, parameters=chosen, fitted_rows=fitted_rows, shared_neighbors=neighbors)
-        return cls(rows, stored, labels, weights, size, planned, traits)
+        return cls(rows, stored, labels, weights, size, planned, traits, start)
 
     def shared(self) -> SharedInputs:
         """Return the inputs of a fit; the neighbor graph is stored with the rows, for the other maps of the table."""
@@ -103,6 +119,12 @@ class MapTask:
             graph = _stored_graph(X, max(planned.shared_neighbors, neighbors_for(len(X))), self.rows.folder)
         labels = self.labels
         return SharedInputs(X, labels.codes, graph, None, SEED, labels.classes, np.array(self.rows.names))
+
+
+def _start_of(message: dict[str, Any], fitted_rows: int | None, n: int, k: int) -> np.ndarray | None:
+    """The coordinates from which a map starts; None if they do not fit: some rows, or another number of components."""
+    Z = read_floats(Path(message["start"]))
+    return Z.reshape(k, n).T if fitted_rows is None and Z.size == n * k and np.isfinite(Z).all() else None
 
 
 def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
@@ -126,8 +148,10 @@ def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
 def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Fit one method to the prepared rows of a table; its quality is measured later, if it is not known."""
     folder = Path(message["map"])
-    shutil.rmtree(folder, ignore_errors=True)  # of a map that this one replaces
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():  # of the same map as it was computed before
+        if path.name != START:
+            path.unlink()
     task = MapTask.open(message)
     planned, key = task.planned, _cache_key(task)
     restored = None if key is None else _restore_map(key, folder, send)
@@ -135,7 +159,12 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
         return restored
     reporter = Reporter(send, folder, task.size.n)
     est = load_method(planned.method)(**planned.parameters)
-    with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory, config(progress=reporter):
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        PeakMemory() as memory,
+        config(progress=reporter),
+        watch_compiling(lambda begins: begins and reporter(Progress(COMPILING, 0, None, 0.0))),
+    ):
         warnings.simplefilter("always")
         shared = task.shared()
         begun = time.perf_counter()
@@ -143,17 +172,20 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
             table = task.stored.select(task.rows.features)
             Z = np.asarray(est.fit(table).transform(table))
         else:
-            Z = fitted_coordinates(est, planned, shared, callback=reporter.snapshot, weights=task.weights)
+            Z = fitted_coordinates(
+                est, planned, shared, callback=reporter.snapshot, weights=task.weights, start=task.start
+            )
         seconds = time.perf_counter() - begun
     write_floats(folder / "coordinates.f32", Z)
     texts = dict.fromkeys(" ".join(str(each.message).split()) for each in caught)
     excluded = int(np.isnan(Z).any(axis=1).sum())
     notes = [f"{excluded:,} of {len(Z):,} rows have no coordinates."] if excluded else []
+    notes += [STARTED] if task.start is not None else [NOT_STARTED] if "start" in message else []
     done = {
         "components": Z.shape[1], "n": len(Z), "seconds": seconds, "memory": memory.bytes,
         "warnings": [*planned.notes, *texts, *notes], "fitted": to_plain(planned.parameters),
         "axes": to_plain(axes_of(est, task.rows.names)), "fitted_rows": planned.fitted_rows,
-        "learns_labels": task.traits.learns_labels_in_study,
+        "learns_labels": task.traits.learns_labels_in_study, "warm": task.start is not None,
     }  # fmt: skip
     send({"event": "done", **done})
     has_transform = _save_model(est, task, folder)
@@ -346,6 +378,7 @@ def _cache_key(task: MapTask) -> str | None:
         "classes": None if labels.classes is None else [str(c) for c in labels.classes],
         "weighted": weights is not None,
         "scaled": task.rows.scaled, "method": planned.method, "parameters": planned.parameters,
+        "start": None if task.start is None else fingerprint([task.start]),
         "rows": planned.fitted_rows, "version": code_version(), "measures": VERSION,
     })  # fmt: skip
 

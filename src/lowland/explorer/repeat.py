@@ -68,8 +68,18 @@ def _python(table: Record, record: Record, path: str) -> str:
     else:
         lines.append(f"rows = lowland.open_rows({path!r}, columns={_features(table)!r}{options})")
     lines += columns
-    arguments = ", ".join(f"{name}={value!r}" for name, value in _parameters(record).items())
-    lines.append(f"model = lowland.{method}({arguments})")
+    fits = [*(record["start"] if record.get("warm") else []), _parameters(record)]
+    if len(fits) > 1:
+        lines += ["", "# the map started from an earlier one, which is computed first, in single precision"]
+        lines += ["import numpy as np", ""]
+    takes_init = "init" in inspect.signature(load_method(method).fit).parameters
+    for number, parameters in enumerate(fits):
+        start = ["init=start"] if number else []
+        arguments = [*(f"{name}={value!r}" for name, value in parameters.items()), *([] if takes_init else start)]
+        given += start if takes_init and number == 1 else []
+        lines.append(f"model = lowland.{method}({', '.join(arguments)})")
+        if number < len(fits) - 1:
+            lines.append(f"start = np.asarray(model.fit_transform({', '.join(given)}), dtype=np.float32)")
     if record.get("fitted_rows"):
         lines += [
             "",
@@ -102,6 +112,8 @@ def _command(table: Record, record: Record, path: str) -> str:
             f"# A sample of {record['fitted_rows']:,} rows was fitted. Run the Python code, which saves the model. "
             f"This places all rows among the sample:\n{shlex.join(words)}"
         )
+    if record.get("warm"):
+        return "# The map started from an earlier one, which a command cannot express. Run the Python code."
     words = ["lowland", "fit", entry.verb, path]
     label, weight = _named(table, "label") if entry.needs_y else None, _named(table, "weight")
     features = [c for c in table["columns"] if c["role"] == "feature"]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import secrets
+import shutil
 import time
 from collections import OrderedDict
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 from lowland.errors import FileProblem
 from lowland.explorer.folder import Folder
 from lowland.explorer.queue import Events, Job, Limits, Queue
-from lowland.explorer.workspace import Record, RequestError, Store, Workspace, not_found
+from lowland.explorer.workspace import START, Record, RequestError, Store, Workspace, not_found
 from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
@@ -350,8 +351,11 @@ class Session:
         table = self.table(name)
         return {"version": table["version"], "inputs": self.inputs_of(name), "roles": _roles_of(table)}
 
-    def add_map(self, table: str, method: str, parameters: dict[str, Any], name: str | None) -> Record:
-        """Add a map and queue it."""
+    def add_map(
+        self, table: str, method: str, parameters: dict[str, Any], name: str | None, replaces: str | None = None,
+        *, warm: bool = False,
+    ) -> Record:  # fmt: skip
+        """Add a map and queue it; ``warm``: it starts from the coordinates of the map that it replaces in the page."""
         from lowland.methods.registry import find_method
 
         entry = find_method(method)
@@ -359,12 +363,30 @@ class Session:
         of = self.table(table)
         record: Record = {
             "id": new_id(), "table": table, "name": name or entry.title, "method": entry.name, "parameters": parameters,
-            "created": time.time(), "run": 0, **self._new_run(table),
+            "created": time.time(), "run": 0, "replaces": replaces, "start": None, **self._new_run(table),
         }  # fmt: skip
+        if replaces is not None and self.map(replaces)["table"] != table:
+            raise RequestError(422, "replaces: that map shows another table. Choose a map of this one.")
+        if warm:
+            record["start"] = self._start_from(replaces, entry, self.workspace.map(record["id"]))
         self.put("map", record)
         self._compute(record)
         self.publish("table", of)
         return record
+
+    def _start_from(self, replaces: str | None, entry: Any, folder: Path) -> list[Record]:
+        """Keep the coordinates from which a map starts; return the parameters of all maps that led to them."""
+        before = self.map(replaces or "", done=True)
+        same = before["method"] == entry.name and not before.get("fitted_rows") and not self.is_outdated(before)
+        if not entry.warm or not same:
+            raise RequestError(
+                422, "warm: a map can start from a map of the same method and the same columns, if the method descends "
+                "and was fitted to all rows. Compute it from scratch."
+            )  # fmt: skip
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.workspace.map(before["id"]) / "coordinates.f32", folder / START)
+        earlier = before["start"] if before.get("warm") else []
+        return [*earlier, before.get("fitted") or before["parameters"]]
 
     def _new_run(self, table: str) -> Record:
         """Return the fields of a map that is to be computed from a table as it is now."""
@@ -372,7 +394,7 @@ class Session:
         return {
             "status": "queued", **FINISHED, "error": None, "warnings": list(of.get("prepared_notes", [])),
             "n": of["rows"], "components": None, "seconds": None, "memory": None, "version": 0, **UNMEASURED,
-            "has_transform": False, "private": self._origin(table),
+            "has_transform": False, "warm": False, "private": self._origin(table),
         }  # fmt: skip
 
     def restart_map(self, name: str) -> Record:
@@ -383,6 +405,8 @@ class Session:
         if (record["status"] == "done" or is_busy) and not self.is_outdated(record):
             raise RequestError(409, "The map is already computed, or is being computed.")
         fields = {**self._new_run(record["table"]), "run": record.get("run", 0) + 1}
+        if self.is_outdated(record):  # it would depend on columns that are not used any more
+            fields["start"] = None
         if before is not None:
             self.queue.cancel(before)
         self._forget_placed(name)
@@ -399,13 +423,17 @@ class Session:
 
     def _compute(self, record: Record) -> None:
         name = record["id"]
-        message = {
-            "task": COMPUTE, "map": str(self.workspace.map(name)), "method": record["method"],
-            "parameters": record["parameters"], **record["private"]["inputs"],
-        }  # fmt: skip
+        message = {"task": COMPUTE, **self._task_of(record)}
         started = partial(self.update, "map", name, status="running")
         job = Job(message, "map", "The map", partial(self._map_event, name), started)
         self.follow(name, job, partial(self._map_ended, name))
+
+    def _task_of(self, record: Record) -> Record:
+        """Return what a worker needs to know of a map."""
+        folder = self.workspace.map(record["id"])
+        start = {"start": str(folder / START)} if record.get("start") else {}
+        told = {key: record[key] for key in ("method", "parameters")}
+        return {"map": str(folder), **told, **start, **record["private"]["inputs"]}
 
     def _map_event(self, name: str, event: dict[str, Any]) -> None:
         kind = event.pop("event")
@@ -449,9 +477,10 @@ class Session:
                 private = {**private, **self._origin(record["table"])}
         self.update("map", name, measured=False, scores={}, stage=MEASURING, private=private)
         message = {
-            "task": MEASURE, "map": str(self.workspace.map(name)), "method": record["method"],
-            "parameters": record["parameters"], "computed": private.get("computed"), **private["inputs"],
-        }  # fmt: skip
+            "task": MEASURE,
+            **self._task_of({**record, "private": private}),
+            "computed": private.get("computed"),
+        }
         if name in self.tasks:
             self.queue.cancel(self.tasks[name])
         self.follow(name, Job(message, "measure", "The measurement"), partial(self._map_measured, name))

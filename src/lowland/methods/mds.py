@@ -41,6 +41,7 @@ class MDS(
     missing_remedy=SKIP_MISSING,
     tolerance=1e-6,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
+    warm={},
 ):
     """Multidimensional scaling by least squares (SMACOF): an embedding whose distances approximate dissimilarities.
 

@@ -56,6 +56,7 @@ class Entry:
     summary: str
     group: str  # the heading under which lists show it
     live: bool  # whether a callback sees the map while it is computed
+    warm: bool  # whether a fit can start from an earlier map
     streams: bool
     streams_with_landmarks: bool
     takes_sparse: bool
@@ -192,6 +193,7 @@ def _entry_of(cls: Any) -> Entry:
         summary=summary,
         group=own.group,
         live="callback" in inspect.signature(cls.fit).parameters,
+        warm=own.warm is not None,
         streams=own.streams,
         streams_with_landmarks=own.streams_with_landmarks,
         takes_sparse=own.takes_sparse,

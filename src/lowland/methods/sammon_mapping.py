@@ -30,6 +30,7 @@ class SammonMapping(
     missing_remedy=SKIP_MISSING,
     tolerance=1e-5,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
+    warm={},
 ):
     """Sammon mapping: multidimensional scaling with stress weighted by 1/distance, which preserves small distances.
 

@@ -86,6 +86,7 @@ class TSNE(
     study=StudyHints(
         for_rows=lambda n: {"perplexity": float(min(30, max(1, (n - 1) // 3)))}, graph_neighbors=_graph_neighbors
     ),
+    warm={"early_exaggeration": 1.0},  # there are clusters already: to gather them again would move everything
     quick={"perplexity": 5.0, "max_iter": 10},  # rounding errors grow with the iterations
 ):
     """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.

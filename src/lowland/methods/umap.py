@@ -109,6 +109,7 @@ class UMAP(
     study=StudyHints(
         n_neighbors=14, counts_itself=True, graph_neighbors=_graph_neighbors, with_labels=False, reconstructs=False
     ),
+    warm={},
     quick={"n_neighbors": 5, "n_epochs": 50, "random_state": 0},
 ):
     """UMAP: a map in which neighbors in the data are near each other; with densMAP, dense regions stay dense.

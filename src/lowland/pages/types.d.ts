@@ -470,11 +470,14 @@ interface MapRecord {
   curves?: string[];
   outdated?: boolean;
   has_transform?: boolean;
+  fitted_rows?: number | null; // null: all
+  replaces?: string | null; // the map whose place it has taken
+  warm?: boolean; // whether it started from that map
   deleted?: boolean;
 }
 interface PageState {
   view?: Partial<ViewState>;
-  hidden: string[];
+  hidden: string[] | null; // null: none was kept
   coloring: PageColoring | null;
   clusterings: { name: string; levels: string[]; codes: string }[];
   conditions: Condition[];
@@ -519,6 +522,7 @@ interface MethodRecord {
   summary: string;
   group: string;
   live?: boolean;
+  warm?: boolean; // whether it can start from an earlier map
   needs_labels?: boolean;
   parameters: ParameterRecord[];
 }
@@ -530,7 +534,7 @@ interface SessionRecord {
 interface Condition {
   column: string | null; // null: rows that were chosen
   op?: string;
-  value: string;
+  value: string | string[]; // several: for "in"
   rows?: string; // a mask
 }
 interface Clustering {
@@ -582,6 +586,8 @@ interface PageStage {
   close(): void;
   update(map: MapRecord): void;
   remove(id: string): void;
+  swap(from: string, map: MapRecord): void;
+  putFirst(...keys: string[]): void;
   renew(id: string): void;
   liveAt(id: string, version?: number): Promise<void>;
   loadTrust(measure: string): Promise<void>;
@@ -607,7 +613,7 @@ interface App {
   takeMap(map: MapRecord): void;
   dropMap(id: string): void;
   hideMap(id: string, hide: boolean): void;
-  chooseMethod(verb: string, values: Record<string, unknown>): void;
+  chooseMethod(verb: string, values: Record<string, unknown>, changed?: MapRecord): void;
 }
 
 type MenuItem = [

@@ -232,14 +232,14 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
     """Open a stage; ``shown`` is the setting: "auto", True, False or a callback."""
     if callable(shown):
         work = Stage(name, total, shown)
-        with _watch_compiling(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))), _opened(work):
+        with watch_compiling(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))), _opened(work):
             yield work
         work.finish()
     elif shown is True or (shown == "auto" and _place_of_bars() is not None):
         screen = _place_of_bars()
         bar: Any = _Lines() if screen is None else _Bar(screen)
         try:
-            with _watch_compiling(bar.compiling), _opened(work := Stage(name, total, bar)):
+            with watch_compiling(bar.compiling), _opened(work := Stage(name, total, bar)):
                 yield work
         finally:
             bar.close()
@@ -325,7 +325,8 @@ def wait_to_stop(running: Iterable[Future[Any]], end: str) -> None:
 
 
 @contextmanager
-def _watch_compiling(watcher: Callable[[bool], Any]) -> Iterator[None]:
+def watch_compiling(watcher: Callable[[bool], Any]) -> Iterator[None]:
+    """Call ``watcher`` with True when code begins to compile inside of the block, and with False when it ends."""
     watchers.append(watcher)
     try:
         yield

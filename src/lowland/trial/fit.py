@@ -65,11 +65,12 @@ class SharedInputs:
 
 def fitted_coordinates(
     est: Any, planned: Planned, shared: SharedInputs, *, callback: Callable[[Any], Any] | None = None,
-    weights: np.ndarray | None = None,
+    weights: np.ndarray | None = None, start: np.ndarray | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Fit, and return the coordinates of all rows, (n, k).
 
     ``callback`` receives snapshots of a method that makes some, ``weights`` go to a method that accepts them.
+    ``start``, (n, k), is where a method that descends begins.
     """
     if planned.rows is not None:
         placed = fitted_coordinates(est, replace(planned, rows=None), shared.part(planned.rows))
@@ -83,6 +84,10 @@ def fitted_coordinates(
     if planned.fitted_rows is not None:
         return _placed_among_a_sample(est, planned.fitted_rows, shared, given.get("callback"))
     given |= {"sample_weight": weights} if weights is not None and "sample_weight" in taken else {}
+    if start is not None and "init" in taken:
+        given["init"] = start
+    elif start is not None:
+        est.set_params(init=start)
     X, y = shared.as_given()
     if shared.mixed is not None and traits_of(est).reads_text:
         X = columns_for(est, shared.mixed)

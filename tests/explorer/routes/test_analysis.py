@@ -67,6 +67,14 @@ def test_filters(explorer, place, X):
         assert answer.json()["error"].endswith(".")
 
 
+def test_booleans_are_filtered_by_their_words(explorer, folder):
+    (folder / "flags.csv").write_text("x,flag\n" + "".join(f"{i},{i % 3 == 0}\n" for i in range(12)), encoding="utf-8")
+    place = f"/api/tables/{explorer.open('flags.csv')['id']}/filter"
+    for condition in ({"op": "=", "value": "true"}, {"op": "in", "value": ["True"]}, {"op": "!=", "value": "false"}):
+        answer = explorer.post(place, json={"conditions": [{"column": 1, **condition}]})
+        assert rows_in(answer.json(), 12).tolist() == [0, 3, 6, 9], answer.text
+
+
 def test_distances_and_neighbors_are_those_of_the_original_space(explorer, place, X):
     found = np.frombuffer(explorer.get(f"{place}/distances", params={"row": 7}).content, dtype="<f4")
     expected = np.linalg.norm(X - X[7], axis=1)

@@ -1,10 +1,14 @@
 import inspect
+import shutil
 
 import numpy as np
 import pytest
 
+from lowland import kernels
+from lowland.explorer import maps
 from lowland.explorer.catalog import catalog
 from lowland.methods.registry import load_method
+from lowland.run.progress import COMPILING
 
 
 def coordinates(explorer, record):
@@ -196,3 +200,55 @@ def test_a_map_that_was_computed_before_comes_from_the_cache(explorer, table, st
     assert second.get(where.format(same["id"])).content == explorer.get(where.format(first["id"])).content
     other = second.measured(second.compute(own, "FastICA", n_components=3)["id"])
     assert other["seconds"] != first["seconds"]
+
+
+def warm(explorer, record, method=None, **parameters):
+    """Compute a map that replaces another one and starts from its coordinates."""
+    body = {"table": record["table"], "method": method or record["method"], "parameters": parameters}
+    return explorer.post("/api/maps", json={**body, "replaces": record["id"], "warm": True})
+
+
+def displacement(A, B):
+    """How far the points moved between two maps, relative to the spread of the first."""
+    return np.linalg.norm((A - A.mean(axis=0)) - (B - B.mean(axis=0))) / np.linalg.norm(A - A.mean(axis=0))
+
+
+@pytest.mark.parametrize("name", [each["name"] for each in catalog() if each["warm"]])
+def test_a_changed_map_moves_from_where_it_is(explorer, table, name):
+    first = explorer.map(explorer.compute(table["id"], name, init="random", random_state=3)["id"])
+    changed = explorer.map(warm(explorer, first, random_state=1).json()["id"])
+    scratch = explorer.map(explorer.compute(table["id"], name, init="random", random_state=1)["id"])
+    before, after, other = (coordinates(explorer, each) for each in (first, changed, scratch))
+    assert displacement(before, after) < 0.5 * displacement(before, other)
+    assert (changed["replaces"], changed["warm"], len(changed["start"])) == (first["id"], True, 1)
+    assert "depends on that map" in " ".join(changed["warnings"])
+    assert not scratch["warm"]
+    np.testing.assert_array_equal(coordinates(explorer, first), before)  # the earlier map is kept
+
+
+def test_a_map_starts_only_from_one_that_fits(explorer, table, pca):
+    assert warm(explorer, pca, "TSNE").status_code == 422
+    assert warm(explorer, pca).status_code == 422  # PCA does not descend
+    first = explorer.map(explorer.compute(table["id"], "SammonMapping")["id"])
+    other = explorer.map(warm(explorer, first, n_components=3).json()["id"])
+    assert (other["status"], other["warm"]) == ("done", False)
+    assert "from scratch" in " ".join(other["warnings"])
+    body = {"table": explorer.open("large.csv")["id"], "method": "PCA", "replaces": first["id"]}
+    assert explorer.post("/api/maps", json=body).status_code == 422
+
+
+def test_a_map_says_that_it_compiles_before_its_first_stage(explorer, table, tmp_path, monkeypatch):
+    rows = max((explorer.workspace / "tables" / table["id"]).glob("rows-*"))
+    shutil.copytree(rows, tmp_path / "rows", ignore=shutil.ignore_patterns("graph-*", "sample"))
+    stored = str(rows.parent / "table.arrow")
+    search = maps.nearest_neighbors
+
+    def compile_and_search(*arguments):
+        kernels.watchers[-1](True)
+        return search(*arguments)
+
+    monkeypatch.setattr(maps, "nearest_neighbors", compile_and_search)
+    inputs = {"stored": stored, "rows": str(tmp_path / "rows"), "method": "Isomap", "parameters": {"n_neighbors": 7}}
+    sent = []
+    maps.compute_map({**inputs, "map": str(tmp_path / "map")}, sent.append)
+    assert COMPILING in [event.get("stage") for event in sent]

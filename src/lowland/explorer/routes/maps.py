@@ -32,6 +32,8 @@ class MapRequest(BaseModel):
     method: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     name: str | None = Field(default=None, max_length=200)
+    replaces: str | None = None  # the map whose place it takes in the page
+    warm: bool = False  # whether it starts from the coordinates of that map
 
 
 class MapChange(BaseModel):
@@ -91,7 +93,9 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
 async def compute(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
     """Add a map; it is queued, and its progress comes by events."""
     entry, parameters = checked_parameters(wanted.method, wanted.parameters)
-    return here.public(here.add_map(wanted.table, entry.name, parameters, wanted.name))
+    return here.public(
+        here.add_map(wanted.table, entry.name, parameters, wanted.name, wanted.replaces, warm=wanted.warm)
+    )
 
 
 @router.get("/api/maps")

@@ -69,6 +69,8 @@ class Traits:
     predicts: str = "class"  # what ``predict``, if there is one, returns for a row
     min_rows: int = 2
     study: StudyHints = field(default_factory=StudyHints)
+    # Parameters of a fit that starts from an earlier map of the same rows, given as ``init``; None: it takes no start.
+    warm: Mapping[str, Any] | None = None
     tolerance: float = 1e-10  # to which engines and chunk sizes agree, relative to the largest coordinate
     quick: Mapping[str, Any] = field(default_factory=dict)  # parameters for a fast fit in tests
 

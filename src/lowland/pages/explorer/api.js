@@ -93,6 +93,13 @@ export const deleteAt = async (path) => jsonOf(await ask("DELETE", path));
 /** @type {(path: string) => Promise<Float32Array>} */
 export const getFloats = async (path) => new Float32Array(await received(await ask("GET", path), "arrayBuffer"));
 
+// Cells of chosen rows and columns.
+/** @type {(table: string | null, rows: number[], columns?: number[]) => Promise<unknown[][]>} */
+export async function valuesOf(table, rows, columns) {
+  const chosen = columns ? `&columns=${columns.join(",")}` : "";
+  return (await getJson(`/tables/${table}/values?rows=${rows.join(",")}${chosen}`)).rows;
+}
+
 // A file made by the server, and its name.
 /** @type {(path: string, fallback: string, options?: { method?: string, json?: unknown }) => Promise<{ blob: Blob, name: string }>} */
 export async function getFile(path, fallback, { method = "GET", json } = {}) {

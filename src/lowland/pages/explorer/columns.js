@@ -2,6 +2,7 @@
 
 import { count, el, number, some } from "../view/elements.js";
 import { patchJson } from "./api.js";
+import { columnCharts } from "./column_charts.js";
 import { actionMenu, button, glyph, replace } from "./elements.js";
 import { attempt } from "./notices.js";
 
@@ -70,6 +71,7 @@ async function setRoles(app, roles) {
 /** @type {(app: App) => { element: HTMLElement, fill: () => void }} */
 export function columnList(app) {
   const list = el("div", { class: "columns-list" });
+  const chartOf = columnCharts(app);
   const search = el("input", {
     type: "search",
     placeholder: "Find a column",
@@ -146,6 +148,7 @@ export function columnList(app) {
         facts && el("small", { title: prepared ? `${facts}. In the maps: ${prepared}.` : facts }, facts),
       ),
       role,
+      chartOf(app.store.table?.columns.indexOf(column) ?? -1),
     );
   }
   return { element: el("div", { class: "columns-box" }, head, list), fill };

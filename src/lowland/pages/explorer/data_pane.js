@@ -1,7 +1,7 @@
 // The left pane's first tab: the table, its findings, its columns, how it is read and scaled.
 
 import { el, some } from "../view/elements.js";
-import { abandon, deleteAt, getJson, patchJson } from "./api.js";
+import { abandon, deleteAt, getJson, patchJson, valuesOf } from "./api.js";
 import { columnList } from "./columns.js";
 import { button, choice, labeled, glyph, replace } from "./elements.js";
 import { createGrid } from "./grid.js";
@@ -213,13 +213,6 @@ async function rowsOf(table, from, count, columns) {
     return (await getJson(`/tables/${table.id}/rows?start=${from}&count=${count}`)).rows;
   const rows = Array.from({ length: count }, (_, i) => from + i);
   return valuesOf(table.id, rows, columns);
-}
-
-// Cells of chosen rows and columns.
-/** @type {(table: string | null, rows: number[], columns?: number[]) => Promise<unknown[][]>} */
-export async function valuesOf(table, rows, columns) {
-  const asked = columns ? `&columns=${columns.join(",")}` : "";
-  return (await getJson(`/tables/${table}/values?rows=${rows.join(",")}${asked}`)).rows;
 }
 
 /** @type {[name: string, words: string, choices: (string | [string, string])[]][]} */

@@ -2,8 +2,7 @@
 
 import { count, el, some } from "../view/elements.js";
 import { maskOf, maskText } from "../view/saving.js";
-import { getJson, postJson } from "./api.js";
-import { valuesOf } from "./data_pane.js";
+import { getJson, postJson, valuesOf } from "./api.js";
 import { button, choice, glyph, popover, replace, symbolButton } from "./elements.js";
 import { attempt } from "./notices.js";
 import { picker } from "./picker.js";
@@ -25,31 +24,36 @@ const NUMBER_OPS = [
 const TEXT_OPS = [
   ["=", "is"],
   ["!=", "is not"],
+  ["in", "is one of"],
   ["contains", "contains"],
   ["missing", "is missing"],
   ["present", "is present"],
 ];
 /** @type {(column: ColumnRecord | undefined) => [string, string][]} */
 const opsOf = (column) => (["number", "integer", "date"].includes(column?.kind ?? "") ? NUMBER_OPS : TEXT_OPS);
+const SEPARATOR = " | "; // of the values of "is one of"
 /** @type {(op: string | undefined) => boolean} */
 const bare = (op) => op === "missing" || op === "present";
 
 /** @type {(condition: Condition) => string} */
 export const conditionText = ({ column, op, value }) => {
-  if (column === null) return value;
+  if (column === null) return String(value);
   const words = Object.fromEntries([...TEXT_OPS, ...NUMBER_OPS])[op ?? ""];
-  return `${column} ${words}${bare(op) ? "" : ` ${value}`}`;
+  return `${column} ${words}${bare(op) ? "" : ` ${[value].flat().join(", ")}`}`;
 };
 
-// Ask the server which rows pass, and show only those.
+// Ask the server which rows pass, and show only those; an answer that a later question has overtaken is left out.
+let applied = 0;
 /** @type {(app: App, conditions: Condition[]) => Promise<void>} */
 export async function applyConditions(app, conditions) {
   const { store, stage } = app;
-  const asked = conditions.filter(
-    (each) => each.column !== null && (bare(each.op) || String(each.value).trim() !== ""),
-  );
+  const asking = ++applied;
+  const asked = conditions
+    .filter((each) => each.column !== null && (bare(each.op) || String(each.value).trim() !== ""))
+    .map((each) => (each.op === "in" ? { ...each, value: valuesIn(each.value) } : each));
   const kept = conditions.filter((each) => each.column === null);
   const table = /** @type {TableRecord} */ (store.table);
+  const { view } = stage;
   /** @type {Uint8Array | null} */
   let mask = null;
   if (asked.length) {
@@ -57,10 +61,10 @@ export async function applyConditions(app, conditions) {
     const sent = asked.map(({ column, op, value }) => ({
       column: index(column),
       op,
-      value: bare(op) ? null : String(value).trim(),
+      value: bare(op) ? null : Array.isArray(value) ? value : String(value).trim(),
     }));
     const reply = await attempt(() => postJson(`/tables/${store.tableId}/filter`, { conditions: sent }));
-    if (!reply) return;
+    if (!reply || asking !== applied || view !== stage.view) return;
     mask = maskOf(reply.mask, table.rows);
   }
   for (const { rows } of kept) {
@@ -70,6 +74,9 @@ export async function applyConditions(app, conditions) {
   stage.view?.filter(mask);
   store.set("filter", { conditions: [...asked, ...kept], shown: mask });
 }
+
+/** @type {(value: string | string[]) => string[]} */
+const valuesIn = (value) => (Array.isArray(value) ? value : value.split(SEPARATOR.trim()).map((each) => each.trim()));
 
 // Show only the selected rows, as a condition of its own.
 /** @type {(app: App) => void} */
@@ -133,8 +140,8 @@ function openFilter(app, anchor) {
         });
         const value = el("input", {
           type: "text",
-          value: each.value,
-          placeholder: "value",
+          value: [each.value].flat().join(SEPARATOR),
+          placeholder: each.op === "in" ? `one${SEPARATOR}another` : "value",
           "aria-label": "Value",
           list: levelList(app, column),
           oninput: () => ((each.value = value.value), apply()),
@@ -299,7 +306,7 @@ export function searchBox(app) {
   input.addEventListener("focus", () => found && (list.hidden = false));
   box.addEventListener("focusout", (event) => box.contains(/** @type {Node | null} */ (event.relatedTarget)) || hide());
   box.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
+    if (event.key === "Escape" && !(list.hidden && input.value === "")) {
       event.stopPropagation();
       hide();
       input.focus();

@@ -62,7 +62,8 @@ export function parameterForm(method, { values = {}, onchange }) {
   const wrong = new Map(); // name -> sentence
   const box = el("div", { class: "parameters" });
 
-  const tell = () => onchange?.();
+  let made = false; // values that are given do not change anything
+  const tell = () => made && onchange?.();
   function take(parameter, text, said) {
     wrong.delete(parameter.name);
     given.delete(parameter.name);
@@ -198,6 +199,7 @@ export function parameterForm(method, { values = {}, onchange }) {
     tell();
   }
   fill();
+  made = true;
   return { element: box, values: () => Object.fromEntries(given), problems: () => [...wrong.values()] };
 }
 

@@ -33,6 +33,7 @@ const HELP_KEYS = [
       ["/", "search rows"],
       ["O", "open data"],
       ["M", "new map"],
+      ["Ctrl + Z, Ctrl + Shift + Z", "undo and redo the change of a map"],
       ["[ and ]", "left and right pane"],
       ["?", "this help"],
     ],
@@ -77,16 +78,11 @@ export function pageKeys(actions) {
     if (event.defaultPrevented) return; // a key of the maps
     const at = event.target instanceof Element ? event.target : null;
     const writing = at?.closest("input, textarea, select, [contenteditable]");
-    const clears = event.key === "Escape" && !(writing && "value" in writing && writing.value); // a first Esc empties a field
-    if (
-      (writing && !clears) ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      document.querySelector("dialog[open]")
-    )
-      return;
-    const action = actions[event.key] ?? actions[event.key.toLowerCase()];
+    const field = at?.closest("input:not([type=checkbox], [type=radio], [type=range]), textarea");
+    const clears = event.key === "Escape" && !(field && "value" in field && field.value); // a first Esc empties a field
+    if ((writing && !clears) || event.altKey || document.querySelector("dialog[open]")) return;
+    const held = event.ctrlKey || event.metaKey ? `Ctrl+${event.shiftKey ? "Shift+" : ""}` : "";
+    const action = (!held && actions[event.key]) || actions[held + event.key.toLowerCase()];
     if (!action) return;
     event.preventDefault();
     action();

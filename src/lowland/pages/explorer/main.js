@@ -5,6 +5,7 @@ import { ApiError, getJson, listen, NO_ANSWER, sentenceOf } from "./api.js";
 import { saveButton, tableChoice } from "./bar.js";
 import { colorBy, coloringPicker } from "./coloring.js";
 import { dataPane, readingState } from "./data_pane.js";
+import { changePlaces, earlierMap, redoLast, undoChange, undoLast } from "./edits.js";
 import { button, glyph, replace, symbolButton } from "./elements.js";
 import { filterButton, filterChips, searchBox } from "./filter.js";
 import { pageKeys, showHelp } from "./help.js";
@@ -55,6 +56,7 @@ app.viewOptions = {
     if (status === "queued" || status === "running") return [{ text: "Cancel", run: () => cancelMap(app, map) }];
     if (status === "done") return map.outdated ? [{ text: "Update", run: () => runAgain(app, map) }] : [];
     return [
+      ...(earlierMap(store, map) ? [{ text: "Undo the change", run: () => undoChange(app, map) }] : []),
       { text: "Run again", run: () => runAgain(app, map) },
       { text: "Remove", run: () => removeMap(app, map) },
     ];
@@ -205,7 +207,8 @@ async function showCurrent() {
     const [maps, state] = await Promise.all([getJson(`/maps?table=${tableId}`), app.state.read(tableId)]);
     if (number !== showing) return;
     for (const map of maps) if (!store.maps.has(map.id)) store.maps.set(map.id, map); // an event may be newer
-    store.hidden = new Set(state.hidden);
+    const later = new Set(maps.map((map) => map.replaces));
+    store.hidden = new Set(state.hidden ?? maps.map((map) => map.id).filter((id) => later.has(id)));
     watchView(app.stage.show(table));
     for (const event of ["current", "maps", "filter"]) store.emit(event);
     noMaps();
@@ -282,7 +285,9 @@ app.takeMap = (map) => {
   const merged = { ...before, ...map };
   store.maps.set(map.id, merged);
   if (!before) noMaps();
-  app.stage.update(merged);
+  const earlier = before ? null : earlierMap(store, merged);
+  if (earlier && !store.hidden.has(earlier.id)) changePlaces(app, earlier, merged);
+  else app.stage.update(merged);
   tellOfEnd(app, before, map);
   const { coloring } = store;
   const isMeasured = (each) => each?.measures?.some((measure) => measure.name === coloring.measure);
@@ -296,6 +301,9 @@ app.takeMap = (map) => {
   store.emit("maps");
 };
 app.dropMap = (id) => {
+  const map = store.maps.get(id);
+  const earlier = map && earlierMap(store, map);
+  if (earlier && !store.hidden.has(id)) changePlaces(app, map, earlier); // the map before it is seen again
   if (!store.maps.delete(id)) return;
   store.hidden.delete(id);
   app.stage.remove(id);
@@ -362,6 +370,9 @@ async function start() {
     "[": left.toggle,
     "]": right.toggle,
     "?": showHelp,
+    "Ctrl+z": () => undoLast(app),
+    "Ctrl+Shift+z": () => redoLast(app),
+    "Ctrl+y": () => redoLast(app),
   });
   try {
     const [session, methods, tables] = await Promise.all([

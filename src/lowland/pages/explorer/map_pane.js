@@ -4,7 +4,17 @@ import { curveChart } from "../view/charts.js";
 import { BETTER, bytes, duration, el, offer, score } from "../view/elements.js";
 import { getFile, getJson } from "./api.js";
 import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
-import { cancelMap, changeParameters, mapActions, mapState, OUTDATED, removeMap, runAgain } from "./maps_pane.js";
+import {
+  cancelMap,
+  changeParameters,
+  mapActions,
+  mapState,
+  OUTDATED,
+  parametersText,
+  removeMap,
+  runAgain,
+  versionActions,
+} from "./maps_pane.js";
 import { attempt, notice, openDialog } from "./notices.js";
 import { fillPlaced } from "./placed.js";
 import { isActive } from "./store.js";
@@ -43,7 +53,9 @@ export function mapPane(app) {
           map.curves,
           map.outdated,
           map.run,
+          map.warm,
           store.maps.size,
+          [...store.hidden],
         ])
       : "";
     if (now === seen && map) return;
@@ -94,6 +106,14 @@ export function mapPane(app) {
           }),
         done && morphControl(app, map),
       ),
+      !store.hidden.has(map.id) &&
+        el(
+          "div",
+          { class: "row versions" },
+          versionActions(app, map).map(([text, run, { symbol } = {}]) =>
+            button(text, { symbol, kind: "small", onclick: run }),
+          ),
+        ),
       map.outdated &&
         el(
           "p",
@@ -210,10 +230,13 @@ function morphControl(app, map) {
   if (!others.length) return null;
   const there = app.stage.view?.panelOf(map.id)?.map.key ?? map.id;
   const moved = there === map.id ? "" : there;
+  const alike = (name) => others.filter((other) => other.name === name).length > 1 || name === map.name;
+  const nameOf = (other) =>
+    alike(other.name) ? `${other.name} (${parametersText(other) || "default parameters"})` : other.name;
   return choice(
     [
       ["", moved ? "Back to this map" : "Morph to…"],
-      ...others.map((other) => /** @type {[string, string]} */ ([other.id, other.name])),
+      ...others.map((other) => /** @type {[string, string]} */ ([other.id, nameOf(other)])),
     ],
     moved,
     (to) => app.stage.view?.morph(map.id, to || map.id),

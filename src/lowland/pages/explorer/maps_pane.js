@@ -2,6 +2,7 @@
 
 import { duration, el, some } from "../view/elements.js";
 import { deleteAt, patchJson, postJson } from "./api.js";
+import { compareWithEarlier, earlierMap, isCompared, laterMap, redoChange, undoChange } from "./edits.js";
 import { actionMenu, button, glyph, replace, symbolButton } from "./elements.js";
 import { startMap } from "./methods_pane.js";
 import { askText, askYes, attempt, notice } from "./notices.js";
@@ -105,7 +106,28 @@ export async function removeMap(app, map, ask = true) {
 /** @type {(app: App, map: MapRecord) => void} */
 export function changeParameters(app, map) {
   app.openTab("methods");
-  app.chooseMethod(map.method, map.parameters ?? {});
+  app.chooseMethod(map.method, map.parameters ?? {}, map);
+}
+
+// The same map without the one before it as its start, in its place.
+/** @type {(app: App, map: MapRecord) => Promise<MapRecord | undefined>} */
+const computeFromScratch = (app, map) =>
+  startMap(app, map.method, map.parameters ?? {}, map.name, { replaces: map.id });
+
+// What can be done with the earlier and later versions of a map that was changed.
+/** @type {(app: App, map: MapRecord) => MenuItem[]} */
+export function versionActions(app, map) {
+  const { store } = app;
+  const isChanged = earlierMap(store, map) !== null;
+  const compare = isCompared(store, map) ? "Hide the map before" : "Compare before and after";
+  /** @type {[boolean, MenuItem][]} */
+  const actions = [
+    [isChanged, ["Undo the change", () => undoChange(app, map), { symbol: "undo" }]],
+    [laterMap(store, map) !== null, ["Redo the change", () => redoChange(app, map), { symbol: "redo" }]],
+    [isChanged, [compare, () => compareWithEarlier(app, map), { symbol: "columns" }]],
+    [Boolean(map.warm), ["Compute from scratch", () => computeFromScratch(app, map), { symbol: "play" }]],
+  ];
+  return actions.filter(([isOffered]) => isOffered).map(([, action]) => action);
 }
 
 /** @type {(app: App, map: MapRecord) => (MenuItem | null)[]} */
@@ -125,6 +147,7 @@ export function mapActions(app, map) {
       ? ["Cancel", () => cancelMap(app, map), { symbol: "stop" }]
       : [map.outdated ? "Update" : "Run again", () => runAgain(app, map), { symbol: "redo" }],
     ["Change its parameters", () => changeParameters(app, map), { symbol: "add" }],
+    ...(hidden ? [] : versionActions(app, map)),
     ["Remove", () => removeMap(app, map), { symbol: "trash", disabled: isActive(map) }],
   ];
 }
@@ -192,7 +215,12 @@ export function mapsPane(app) {
       each.bar.hidden = !isActive(map);
       if (Number.isFinite(map.fraction) && map.status === "running") each.bar.value = map.fraction;
       else each.bar.removeAttribute("value");
-      each.parameters.textContent = [map.outdated && OUTDATED, parametersText(map) || "default parameters"]
+      const isEarlier = store.hidden.has(map.id) && laterMap(store, map) !== null;
+      each.parameters.textContent = [
+        isEarlier && "Replaced.",
+        map.outdated && OUTDATED,
+        parametersText(map) || "default parameters",
+      ]
         .filter(Boolean)
         .join(" ");
       const wanted = isActive(map)

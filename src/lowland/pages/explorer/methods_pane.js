@@ -2,10 +2,11 @@
 
 import { bytes, duration, el, some } from "../view/elements.js";
 import { ApiError, postJson, sentenceOf } from "./api.js";
+import { canStartFrom, earlierMap, shownVersion, undoChange } from "./edits.js";
 import { button, glyph, replace } from "./elements.js";
 import { parameterForm } from "./form.js";
 import { attempt, notice } from "./notices.js";
-import { debounced } from "./store.js";
+import { debounced, isActive } from "./store.js";
 
 export const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
 // The summary without the name in front of it.
@@ -125,7 +126,9 @@ export function methodsPane(app) {
     );
   }
 
-  function choose(method, values = {}) {
+  // `changed`: the map whose parameters are to be changed.
+  /** @type {(method: MethodRecord, values?: Record<string, unknown>, changed?: MapRecord | null) => void} */
+  function choose(method, values = {}, changed = null) {
     chooser.hidden = true;
     chosen.hidden = false;
     const cost = el("div", { class: "estimate", role: "status" });
@@ -136,30 +139,53 @@ export function methodsPane(app) {
       "aria-label": "Name of the map",
       maxlength: 120,
     });
-    const start = button("Compute the map", { symbol: "play", kind: "main wide", onclick: () => begin() });
-    const form = parameterForm(method, { values, onchange: () => changed() });
+    const warm = el("input", { type: "checkbox", checked: true });
+    const canStart = changed !== null && canStartFrom(store, changed);
+    const starts = changed
+      ? [
+          button("Change the map", { symbol: "play", kind: "main wide", onclick: () => begin(true) }),
+          button("Compute the map beside it", { kind: "wide", onclick: () => begin(false) }),
+        ]
+      : [button("Compute the map", { symbol: "play", kind: "main wide", onclick: () => begin(false) })];
+    const disable = (disabled) => starts.forEach((each) => (each.disabled = disabled));
+    const form = parameterForm(method, { values, onchange: () => heed() });
     const estimate = debounced(() => showEstimate(app, method, form, cost), 250);
-    const changed = () => {
+    const heed = () => {
       wrong.hidden = true;
-      start.disabled = form.problems().length > 0;
+      disable(form.problems().length > 0);
       estimate();
     };
-    const begin = async () => {
-      start.disabled = true;
+    // The map that is to be replaced: a change that is not finished yet is undone first.
+    const replaced = (/** @type {MapRecord} */ last) => {
+      const now = shownVersion(store, last);
+      return isActive(now) && earlierMap(store, now) ? undoChange(app, now) : now;
+    };
+    const begin = async (inPlace) => {
+      disable(true);
       try {
-        await startMap(app, method, form.values(), name.value.trim() || undefined, true);
+        const before = inPlace && changed ? replaced(changed) : null;
+        const more = before && { replaces: before.id, warm: warm.checked && canStartFrom(store, before), throws: true };
+        const words = name.value.trim() || before?.name;
+        const map = await startMap(app, method, form.values(), words, more ?? { throws: true });
+        if (before && map) {
+          changed = map;
+          notice(`${map.name} is changed.`, "info", ["Undo", () => undoChange(app, shownVersion(store, map))]);
+        }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         wrong.textContent = error.message;
         wrong.hidden = false;
       }
-      start.disabled = false;
+      disable(false);
     };
+    form.element.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target instanceof HTMLInputElement && !starts[0].disabled) starts[0].click();
+    });
     replace(
       chosen,
       el("button", { type: "button", class: "link back", onclick: close }, glyph("back"), "All methods"),
       el("h2", null, method.title),
-      el("p", { class: "note" }, method.summary),
+      el("p", { class: "note" }, changed ? `Changes ${changed.name}, in its place.` : method.summary),
       method.needs_labels &&
         !hasLabel() &&
         el(
@@ -170,10 +196,28 @@ export function methodsPane(app) {
         ),
       form.element,
       el("label", { class: "parameter" }, el("span", { class: "field-name" }, "name of the map"), name),
-      el("div", { class: "start" }, cost, wrong, start),
+      el(
+        "div",
+        { class: "start" },
+        canStart &&
+          el(
+            "label",
+            { class: "check" },
+            warm,
+            el(
+              "span",
+              null,
+              "Start from the present map",
+              el("small", null, "It moves from where it is, and depends on the present map."),
+            ),
+          ),
+        cost,
+        wrong,
+        starts,
+      ),
     );
     pane.parentElement?.scrollTo(0, 0);
-    changed();
+    heed();
   }
 
   function close() {
@@ -195,9 +239,9 @@ export function methodsPane(app) {
   store.on("table", refresh);
   store.on("current", refresh);
   store.on("maps", refresh);
-  app.chooseMethod = (verb, values) => {
+  app.chooseMethod = (verb, values, changed) => {
     const method = store.method(verb);
-    if (method) choose(method, values);
+    if (method) choose(method, values, changed);
   };
   return pane;
 }
@@ -271,12 +315,14 @@ async function showEstimate(app, method, form, cost) {
   );
 }
 
-// Begin a map, as soon as the rows are prepared. Problems are shown, or thrown if the caller shows them.
-/** @type {(app: App, method: MethodRecord | string, parameters: Record<string, unknown>, name?: string, throws?: boolean) => Promise<MapRecord | undefined>} */
-export async function startMap(app, method, parameters, name, throws = false) {
+// Begin a map, as soon as the rows are prepared; it may replace another one. Problems are shown, or thrown if the caller
+// shows them.
+/** @type {(app: App, method: MethodRecord | string, parameters: Record<string, unknown>, name?: string, options?: { throws?: boolean, replaces?: string | null, warm?: boolean }) => Promise<MapRecord | undefined>} */
+export async function startMap(app, method, parameters, name, { throws = false, replaces = null, warm = false } = {}) {
   await app.store.settled();
+  const verb = typeof method === "string" ? method : method.verb;
   /** @type {Record<string, unknown>} */
-  const body = { table: app.store.tableId, method: typeof method === "string" ? method : method.verb, parameters };
+  const body = { table: app.store.tableId, method: verb, parameters, replaces, warm };
   if (name) body.name = name;
   const map = throws ? await postJson("/maps", body) : await attempt(() => postJson("/maps", body));
   if (map && !app.store.maps.has(map.id)) app.takeMap(map); // events are newer than this answer

@@ -2,9 +2,8 @@
 
 import { count, el, number, some } from "../view/elements.js";
 import { neighborSets } from "../view/neighbors.js";
-import { getJson } from "./api.js";
+import { getJson, valuesOf } from "./api.js";
 import { colorByDistance } from "./coloring.js";
-import { valuesOf } from "./data_pane.js";
 import { button, glyph, replace, symbolButton } from "./elements.js";
 import { shownColumns } from "./filter.js";
 import { attempt } from "./notices.js";

@@ -3,8 +3,8 @@
 import { contrastBars } from "../view/contrast.js";
 import { count, el, offer, some } from "../view/elements.js";
 import { maskOf, maskText } from "../view/saving.js";
-import { ApiError, deleteAt, getFile, getJson, postJson, sentenceOf } from "./api.js";
-import { isNumeric, valuesOf } from "./data_pane.js";
+import { ApiError, deleteAt, getFile, getJson, postJson, sentenceOf, valuesOf } from "./api.js";
+import { isNumeric } from "./data_pane.js";
 import { actionMenu, button, replace, symbolButton } from "./elements.js";
 import { keepSelected, shownColumns } from "./filter.js";
 import { createGrid } from "./grid.js";

@@ -32,7 +32,7 @@ const list = (value, fits) => (Array.isArray(value) ? value.filter(fits) : []);
 /** @type {(saved: any) => PageState} */
 const repaired = ({ hidden, clusterings, conditions, coloring, neighbors, ...state }) => ({
   ...state,
-  hidden: list(hidden, (id) => typeof id === "string"),
+  hidden: Array.isArray(hidden) ? list(hidden, (id) => typeof id === "string") : null,
   clusterings: list(clusterings, (each) => typeof each?.codes === "string" && Array.isArray(each.levels)),
   conditions: list(conditions, (each) => typeof each?.column === "string" || typeof each?.rows === "string"),
   coloring: typeof coloring?.kind === "string" ? coloring : null,

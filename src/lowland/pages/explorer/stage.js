@@ -50,6 +50,8 @@ export function createStage(app) {
     close,
     update,
     remove,
+    swap,
+    putFirst,
     renew,
     liveAt,
     loadTrust,
@@ -184,6 +186,40 @@ export function createStage(app) {
   function remove(id) {
     stage.view?.remove(id);
     loaded.delete(id);
+  }
+
+  /** @type {(view: View, keys: string[]) => void} */
+  const sortPanels = (view, keys) => view.sort((a, b) => keys.indexOf(a.key) - keys.indexOf(b.key));
+
+  // The panel of one map becomes that of another: its points stay in sight, and move when the others come.
+  /** @type {PageStage["swap"]} */
+  function swap(from, map) {
+    const { view } = stage;
+    const panel = view?.panelOf(from);
+    if (!view || !panel || stage.mapData(map.id)) {
+      remove(from);
+      update(map);
+      return;
+    }
+    const { layout } = view;
+    const { coordinates, components } = panel.map;
+    const keys = view.panels.map(({ key }) => (key === from ? map.id : key));
+    view.add(new MapData({ ...asViewMap(map), ...(coordinates && { coordinates, components }) }));
+    Object.assign(/** @type {Panel} */ (view.panelOf(map.id)), { zoomed: { ...panel.zoomed }, solid: panel.solid });
+    if (coordinates && isActive(map)) loaded.set(map.id, 0);
+    remove(from);
+    sortPanels(view, keys);
+    if (layout.key === from) view.arrange({ ...layout, key: map.id });
+    fetchCoordinates(map);
+  }
+
+  // Move the panels of two maps to the front, side by side.
+  /** @type {PageStage["putFirst"]} */
+  function putFirst(...first) {
+    const { view } = stage;
+    if (!view) return;
+    sortPanels(view, [...first, ...view.panels.map((panel) => panel.key).filter((key) => !first.includes(key))]);
+    if (view.layout.mode !== "grid") view.arrange({ mode: "grid" });
   }
 
   // A map is computed again: its points stay in sight until the new ones come.
