@@ -162,12 +162,15 @@ def test_outdated_maps_are_updated_in_their_places(iris):
 
 
 def test_a_changed_map_moves_in_its_place_and_the_change_is_undone_and_compared(iris):
-    def seen():  # the picture of the second map, once the scores in its heading are known
+    def seen():  # the picture of the second map, once the scores in its heading are known and its points are at rest
         iris.drawn_maps(2)
         iris.asks("/maps", lambda maps: all(each["measured"] for each in maps))
         iris.until("document.querySelectorAll('.lv-facts b').length === 4")
-        iris.settle()
-        return iris.drawn(1)
+        before, picture = None, iris.drawn(1)
+        while picture != before:  # its points move
+            iris.settle()
+            before, picture = picture, iris.drawn(1)
+        return picture
 
     iris.compute("TSNE", max_iter=300)
     panels = "[...document.querySelectorAll('.lv-panel .lv-facts')].map((e) => e.textContent)"
