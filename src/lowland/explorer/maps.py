@@ -163,7 +163,7 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
         warnings.catch_warnings(record=True) as caught,
         PeakMemory() as memory,
         config(progress=reporter),
-        watch_compiling(lambda begins: begins and reporter(Progress(COMPILING, 0, None, 0.0))),
+        watch_compiling(reporter.compiling),
     ):
         warnings.simplefilter("always")
         shared = task.shared()
@@ -262,6 +262,11 @@ class Reporter:
         left = None if not fraction or event.stage == COMPILING else event.seconds * (1 - fraction) / fraction
         stage = f"{event.stage} ({event.note})" if event.note else event.stage
         self.send({"event": "progress", "stage": stage, "fraction": fraction, "seconds_left": left})
+
+    def compiling(self, begins: bool) -> None:
+        """Report that code is compiled, also before and between the stages of a fit."""
+        if begins:
+            self(Progress(COMPILING, 0, None, 0.0))
 
     def snapshot(self, shot: Any) -> None:
         """Store the map so far, at most ten times a second; browsers fetch it."""
