@@ -159,3 +159,23 @@ def test_outdated_maps_are_updated_in_their_places(iris):
     iris.reload()
     iris.drawn_maps(2)
     assert not iris.run("document.querySelector('.lv-badge')")
+
+
+def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    iris.click(".answers button", "Test it")
+    iris.sees(".answers .summary", "keep their neighbors better")
+    iris.sees(".fractions figcaption", "unreliable")
+    iris.sees(".verdicts .separate", "is a separate group")
+    before = iris.drawn(0)
+    iris.click(".answers button", "Reliability")
+    iris.sees(".lv-legend", "uncertain")
+    iris.sees(".color-control .picker", "Reliability: PCA")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture != before)
+    iris.color_by("species")
+    iris.click(".answers button", "Test species")
+    iris.sees(".verdicts li", "setosa")
+    iris.reload()
+    iris.tab("map")
+    iris.sees(".answers .summary", "keep their neighbors better")

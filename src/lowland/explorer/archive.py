@@ -21,7 +21,7 @@ from lowland.explorer.folder import check_size
 from lowland.explorer.queue import Limits
 from lowland.explorer.requests import checked_json, decoded_mask
 from lowland.explorer.session import Session, new_id, unique_names
-from lowland.explorer.workspace import FILES_OF_A_MAP, Record, Workspace, read_floats, read_json
+from lowland.explorer.workspace import FILES_OF_A_MAP, FILES_OF_ANSWERS, Record, Workspace, read_floats, read_json
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
 from lowland.study.comparison import machine, versions
@@ -45,7 +45,10 @@ def write_archive(here: Session, t: str, target: Path) -> None:
             "name": table["name"], "rows": table["rows"], "scale": table["scale"], "image_shape": table["image_shape"],
             "roles": {column["name"]: column["role"] for column in table["columns"]},
         },
-        "maps": [{key: m[key] for key in SavedMap.model_fields if key in m} for m in map(here.public, maps)],
+        "maps": [
+            {key: m[key] for key in SavedMap.model_fields if key in m} | {"answers": _answered(m)}
+            for m in map(here.public, maps)
+        ],
         "selections": [{k: s[k] for k in ("name", "count", "mask")} for s in here.store.all("selection", table=t)],
         "state": states[-1]["state"] if states else None,
     }  # fmt: skip
@@ -57,10 +60,15 @@ def write_archive(here: Session, t: str, target: Path) -> None:
             archive.write(cells, CELLS, zipfile.ZIP_STORED)
             for record in maps:
                 for path in sorted(here.workspace.map(record["id"]).iterdir()):
-                    if FILES_OF_A_MAP.fullmatch(path.name):
+                    if FILES_OF_A_MAP.fullmatch(path.name) or FILES_OF_ANSWERS.fullmatch(path.name):
                         archive.write(path, f"maps/{record['id']}/{path.name}")
     finally:
         cells.unlink(missing_ok=True)
+
+
+def _answered(record: Record) -> dict[str, Any]:
+    """The questions about a map that have answers."""
+    return {question: each for question, each in record.get("answers", {}).items() if each["status"] == "done"}
 
 
 class SavedMeasure(BaseModel):
@@ -87,6 +95,13 @@ class SavedAxis(BaseModel):
     columns: list[str]
 
 
+class SavedAnswer(BaseModel):
+    """A question about a saved map; the answer is in a file."""
+
+    status: Literal["done"]
+    of: str | None = None
+
+
 class SavedMap(BaseModel):
     """A map in a saved session: the fields of its record that are kept."""
 
@@ -109,6 +124,7 @@ class SavedMap(BaseModel):
     measured: bool
     has_transform: bool
     outdated: bool = False
+    answers: dict[Literal["reliability", "groups"], SavedAnswer] = {}
 
 
 class SavedTable(BaseModel):
@@ -213,11 +229,15 @@ def _unpack_map(archive: zipfile.ZipFile, about: SavedMap, folder: Path, rows: i
     folder.mkdir(parents=True, exist_ok=True)
     for member in archive.infolist():
         place, _, file = member.filename.rpartition("/")
-        if place == f"maps/{about.id}" and FILES_OF_A_MAP.fullmatch(file):
+        known = FILES_OF_A_MAP.fullmatch(file) or FILES_OF_ANSWERS.fullmatch(file)
+        if place == f"maps/{about.id}" and known:
             _extract(archive, member.filename, folder / file, member.file_size)
     sizes = {"coordinates.f32": 4 * about.components * rows}
     sizes |= {f"trust-{number}.f32": 4 * rows for number in range(len(about.measures))}
     found = {path.name: path.stat().st_size for path in folder.iterdir()}
+    sizes |= {file: 4 * rows for file in found if file.startswith("point-")}
+    for question in about.answers:
+        checked_json((folder / f"answer-{question}.json").read_bytes())
     if about.n != rows or any(found.get(file) != size for file, size in sizes.items()):
         raise ValueError("the coordinates do not match the rows")
     if (folder / "curves.json").exists():

@@ -54,7 +54,7 @@ class Job:
     """A task of the queue; the callbacks are called in the event loop."""
 
     message: dict[str, Any]
-    lane: Literal["read", "map", "measure"]
+    lane: Literal["read", "map", "measure", "evidence"]
     what: str  # in sentences: "The map", "The table"
     on_event: Callable[[dict[str, Any]], None] = lambda event: None
     on_start: Callable[[], None] = lambda: None
@@ -73,14 +73,14 @@ class Queue:
     """Jobs and their processes. A thread of the lane of a job waits for its process.
 
     The quality of maps is measured one map at a time, in a process of its own with a low priority. So the next maps
-    do not wait for it.
+    do not wait for it. Neither do measurements wait for the evidence, which takes longer.
     """
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
         self._lanes = {
             lane: ThreadPoolExecutor(many)
-            for lane, many in (("read", limits.at_once), ("map", limits.at_once), ("measure", 1))
+            for lane, many in (("read", limits.at_once), ("map", limits.at_once), ("measure", 1), ("evidence", 1))
         }
         self._measurer: WorkerProcess | None = None
         self._spare: list[WorkerProcess] = []
@@ -138,23 +138,25 @@ class Queue:
 
     def _run_now(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
         loop.call_soon_threadsafe(job.on_start)
-        run_once = self._measure_once if job.lane == "measure" else self._run_once
         try:
-            outcome = run_once(task, loop)
+            outcome = self._run_once(job, task, loop)
             if outcome.status == "broken" and not task.has_begun and task.stop is None:
-                outcome = run_once(task, loop)  # the spare process had died unnoticed
+                outcome = self._run_once(job, task, loop)  # the spare process had died unnoticed
         except OSError as error:
             text = f"No process can be started for {job.what[:1].lower()}{job.what[1:]}: {error.strerror}. Free some "
             return task.stop or TaskOutcome("broken", f"{text}memory and disk space, then start it again.")
         return TaskOutcome("failed", outcome.error) if outcome.status == "timed out" else outcome
 
-    def _run_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+    def _run_once(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+        if job.lane == "measure":
+            return self._measure_once(task, loop)
         process = self._take(loop)
         try:
             return process.run(task)
         finally:
             with self._lock:
                 kept = process.alive and len(self._spare) < self.limits.at_once and not self._closed
+                kept &= job.lane != "evidence"  # it keeps its low priority
                 self._spare += [process] * kept
             if not kept:
                 process.close()
