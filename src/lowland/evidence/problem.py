@@ -87,13 +87,11 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
 
 
 def seeded(method: Any, seed: int) -> Any:
-    """A clone of an estimator with its random state, if it has one, set to a seed."""
+    """A clone of an estimator with its random states, those of its steps included, set to a seed."""
     from sklearn.base import clone
 
     model = clone(method)
-    if "random_state" in model.get_params(deep=False):
-        model.set_params(random_state=seed)
-    return model
+    return model.set_params(**{name: seed for name in model.get_params() if name.split("__")[-1] == "random_state"})
 
 
 def _split(model: Any) -> tuple[Any, Any]:

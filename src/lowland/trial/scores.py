@@ -21,12 +21,12 @@ from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 17  # of the measures and their texts: a change makes cached trials stale
+VERSION = 18  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST, CORRELATION, FIDELITY = "area under R_NX", "trustworthiness", "Pearson correlation", "fidelity"
-STABILITY = "stability"
+STABILITY, REFITTED = "stability", "fidelity when made again"
 PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 LEAST_TO_COMPARE = 20  # rows in a map and in one made again
@@ -135,14 +135,24 @@ def fidelity(area: Score, correlation: Score) -> Score:
     return replace(mean, low=low, high=high)
 
 
-def stability(Z: np.ndarray, again: np.ndarray, seed: int) -> Score | None:
+def stability(Z: np.ndarray, again: np.ndarray, seed: int) -> float | None:
     """Return how much of a map stays when it is made again from a subsample; None if too few rows are in both."""
     both = np.isfinite(Z).all(axis=1) & np.isfinite(again).all(axis=1)
     if both.sum() < LEAST_TO_COMPARE:
         return None
-    stay = neighbors_that_stay(np.asarray(Z[both], np.float64), again[both], np.random.default_rng(seed))
-    about = "Fraction of neighbors in the map that stay when it is made again from a subsample with another seed."
-    return Score(float(stay.mean()), "higher", about)
+    return float(neighbors_that_stay(np.asarray(Z[both], np.float64), again[both], np.random.default_rng(seed)).mean())
+
+
+def refitted(found: list[tuple[float, float]]) -> dict[str, Score]:
+    """Return the stability and the fidelity of maps that were made again, as scores; without any, none."""
+    if not found:
+        return {}
+    stays, faithful = zip(*found, strict=True)
+    how = "when it is made again from subsamples with other seeds"
+    return {
+        STABILITY: Score(float(np.mean(stays)), "higher", f"Fraction of neighbors in the map that stay {how}."),
+        REFITTED: Score(float(np.mean(faithful)), "higher", f"Fidelity of the map {how}.", by_fold=faithful),
+    }
 
 
 def neighbors_for(n: int) -> int:
