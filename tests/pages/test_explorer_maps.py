@@ -179,3 +179,22 @@ def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
     iris.reload()
     iris.tab("map")
     iris.sees(".answers .summary", "keep their neighbors better")
+
+
+def test_columns_are_drawn_over_the_map(iris):
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    plain = iris.drawn(0)
+    iris.click(".answers button", "Fit the columns")
+    iris.sees(".answers .summary", "The axes of the map follow measure 2")
+    arrows = iris.waits(lambda: iris.drawn(0), lambda picture: picture != plain)
+    iris.choose(".answers select", "measure 1")
+    iris.sees(".answers", "measure 1: r²")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture not in (plain, arrows))
+    for _ in range(2):
+        iris.click(".answers .check input:checked")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture == plain)
+    iris.select(0.4)
+    iris.tab("map")
+    iris.click(".answers button", "Local loadings")
+    iris.sees(".answers h4", "Local loadings of")

@@ -28,7 +28,7 @@ from lowland.trial.cache import TrialCache, key_of
 
 CLASSES = (RELIABLE, UNCERTAIN, UNRELIABLE)
 MOST_COLUMNS = 100  # of one answer
-GRID = 48  # cells of a surface, along each axis
+GRID, REACH = 48, 0.06  # points of a surface along each axis; distance from a point up to which it is drawn
 SELECTED, OTHER = 0, -1  # regions of the rows
 Points = dict[str, np.ndarray]  # values of each row of the table, (n,), by name
 
@@ -135,7 +135,58 @@ def _verdicts(clusters: list[Cluster]) -> list[dict[str, Any]]:
     return [vars(each) | {"label": str(each.label), "sentence": each.sentence} for each in clusters]
 
 
+def _what_do_axes_mean(asked: _Question, about: dict[str, Any]) -> tuple[Any, Points]:
+    """Which columns follow the axes of the map, and where an arrow of unit length ends."""
+    found = asked.described(about["columns"])
+    Z = found.problem.Z
+    columns = [
+        {"name": c.name, "r2": c.r2, "p_value": c.p_value, "direction": c.direction, "n": c.n}
+        for c in found.columns[:MOST_COLUMNS]
+    ]
+    spread = float(np.sqrt(((Z - Z.mean(axis=0)) ** 2).sum(axis=1).mean()))
+    answer = {
+        "summary": found.summary, "columns": columns, "more": max(0, len(found.columns) - MOST_COLUMNS),
+        "center": Z.mean(axis=0), "spread": spread,
+    }  # fmt: skip
+    return answer, {}
+
+
+def _where_is_it_high(asked: _Question, about: dict[str, Any]) -> tuple[Any, Points]:
+    """A smooth surface of one column, on a grid over the map: None far from all points."""
+    from scipy.spatial import cKDTree
+
+    found = asked.described([about["column"]])
+    surface = found.surface(asked.task.stored.names[about["column"]])
+    Z = found.problem.Z[:, :2]
+    low, high = Z.min(axis=0), Z.max(axis=0)
+    x, y = (np.linspace(low[i], high[i], GRID) for i in range(2))
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    near = cKDTree(Z).query(grid)[0] <= REACH * float(np.max(high - low))
+    heights = np.where(near, surface(grid), np.nan).reshape(GRID, GRID)
+    answer = {
+        "name": surface.name, "r2": surface.r2, "p_value": surface.p_value, "x": x, "y": y,
+        "heights": [[None if np.isnan(v) else float(v) for v in row] for row in heights],
+    }  # fmt: skip
+    return answer, {}
+
+
+def _what_moves_it_here(asked: _Question, about: dict[str, Any]) -> tuple[Any, Points]:
+    """The local loadings of the selected rows: how the map moves with the columns there."""
+    bits = np.frombuffer(base64.b64decode(about["mask"]), dtype=np.uint8)
+    selected = np.unpackbits(bits, count=asked.task.size.n, bitorder="little")[asked.chosen] > 0
+    [region] = asked.described(None).regions(np.where(selected, SELECTED, OTHER))
+    index = {name: j for j, name in enumerate(asked.rows.names or ())}
+    drivers = [
+        {"name": name, "share": share, "movement": region.loadings[:, index[name]]}
+        for name, share in region.drivers[:MOST_COLUMNS]
+    ]
+    return {"size": region.size, "drivers": drivers}, {}
+
+
 ANSWERS: dict[str, Callable[[_Question, dict[str, Any]], tuple[Any, Points]]] = {
     "reliability": _is_it_real,
     "groups": _are_they_groups,
+    "axes": _what_do_axes_mean,
+    "surface": _where_is_it_high,
+    "region": _what_moves_it_here,
 }

@@ -124,7 +124,7 @@ class SavedMap(BaseModel):
     measured: bool
     has_transform: bool
     outdated: bool = False
-    answers: dict[Literal["reliability", "groups"], SavedAnswer] = {}
+    answers: dict[Literal["reliability", "groups", "axes", "surface", "region"], SavedAnswer] = {}
 
 
 class SavedTable(BaseModel):

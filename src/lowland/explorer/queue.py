@@ -73,7 +73,7 @@ class Queue:
     """Jobs and their processes. A thread of the lane of a job waits for its process.
 
     The quality of maps is measured one map at a time, in a process of its own with a low priority. So the next maps
-    do not wait for it. Neither do measurements wait for the evidence, which takes longer.
+    do not wait for it. Questions about maps, which take longer, have another such process.
     """
 
     def __init__(self, folder: Path, limits: Limits) -> None:
@@ -82,7 +82,7 @@ class Queue:
             lane: ThreadPoolExecutor(many)
             for lane, many in (("read", limits.at_once), ("map", limits.at_once), ("measure", 1), ("evidence", 1))
         }
-        self._measurer: WorkerProcess | None = None
+        self._own: dict[str, WorkerProcess] = {}  # of the lanes with a low priority
         self._spare: list[WorkerProcess] = []
         self._lock = threading.Lock()  # of the spare processes
         self._running: set[Job] = set()
@@ -121,9 +121,8 @@ class Queue:
             what = f"{job.what[:1].lower()}{job.what[1:]}"
             self.cancel(job, TaskOutcome("broken", f"The explorer was stopped before {what} was finished."))
         await asyncio.gather(*(job.outcome for job in list(self._running) if job.outcome), return_exceptions=True)
-        for process in (*self._spare, self._measurer):
-            if process is not None:
-                process.close()
+        for process in (*self._spare, *self._own.values()):
+            process.close()
         for lane in self._lanes.values():
             lane.shutdown()
 
@@ -148,26 +147,26 @@ class Queue:
         return TaskOutcome("failed", outcome.error) if outcome.status == "timed out" else outcome
 
     def _run_once(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
-        if job.lane == "measure":
-            return self._measure_once(task, loop)
+        if job.lane in ("measure", "evidence"):
+            return self._run_in_own(job.lane, task, loop)
         process = self._take(loop)
         try:
             return process.run(task)
         finally:
             with self._lock:
                 kept = process.alive and len(self._spare) < self.limits.at_once and not self._closed
-                kept &= job.lane != "evidence"  # it keeps its low priority
                 self._spare += [process] * kept
             if not kept:
                 process.close()
 
-    def _measure_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
-        """Run a task in the process that measures; only one thread calls this."""
-        if self._measurer is None or not self._measurer.alive:
-            if self._measurer is not None:
-                self._measurer.close()
-            self._measurer = self._take(loop)
-        return self._measurer.run(task)
+    def _run_in_own(self, lane: str, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+        """Run a task in the process of its lane; only one thread calls this."""
+        process = self._own.get(lane)
+        if process is None or not process.alive:
+            if process is not None:
+                process.close()
+            process = self._own[lane] = self._take(loop)
+        return process.run(task)
 
     def _take(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
         """Return a spare process, or start one; one that compiles is left to that."""

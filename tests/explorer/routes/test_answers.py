@@ -80,3 +80,30 @@ def test_a_question_is_canceled_and_not_asked_of_an_outdated_map(explorer, folde
     refused = explorer.post(asked)
     assert refused.status_code == 409
     assert "Update it" in refused.json()["error"]
+
+
+def test_axes_surfaces_and_regions_are_those_of_the_library(explorer, iris):
+    _, record = iris
+    data = load_dataset("iris")
+    place = f"/api/maps/{record['id']}/answers"
+    own = lowland.describe(lowland.PCA(2).fit(data.X), data.X)
+    explorer.post(f"{place}/axes")
+    found = {column["name"]: column for column in answered(explorer, record["id"], "axes")["columns"]}
+    assert found["species"]["direction"] is None
+    for column in own.columns:
+        assert found[column.name]["r2"] == pytest.approx(column.r2)
+        np.testing.assert_allclose(found[column.name]["direction"], column.direction, atol=1e-6)
+    assert explorer.post(f"{place}/surface", json={"column": 9}).status_code == 404
+    explorer.post(f"{place}/surface", json={"column": 1})
+    surface = answered(explorer, record["id"], "surface")
+    assert (surface["name"], surface["r2"]) == ("x1", pytest.approx(own.surface("x1").r2, rel=1e-5))
+    row, column = next((i, j) for i, each in enumerate(surface["heights"]) for j, v in enumerate(each) if v is not None)
+    height = own.surface("x1")(np.array([[surface["x"][column], surface["y"][row]]]))[0]
+    assert surface["heights"][row][column] == pytest.approx(height, rel=1e-4)
+    bits = np.packbits(data.y == 1, bitorder="little")
+    explorer.post(f"{place}/region", json={"mask": base64.b64encode(bits.tobytes()).decode()})
+    region = answered(explorer, record["id"], "region")
+    [here] = own.regions(np.where(data.y == 1, 0, -1))
+    assert region["size"] == 50
+    assert region["drivers"][0]["name"] == here.drivers[0][0]
+    assert region["drivers"][0]["share"] == pytest.approx(here.drivers[0][1], rel=1e-5)

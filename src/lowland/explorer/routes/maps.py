@@ -16,7 +16,8 @@ from lowland.errors import LowlandError
 from lowland.explorer.catalog import catalog, checked_parameters
 from lowland.explorer.queue import Job
 from lowland.explorer.repeat import code_of
-from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded
+from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded, decoded_mask
+from lowland.explorer.routes.tables import MaskRequest
 from lowland.explorer.session import Session
 from lowland.explorer.workspace import FILES_OF_ANSWERS, RequestError, read_json
 from lowland.run.processes import TaskOutcome
@@ -203,6 +204,37 @@ async def ask_groups(here: CurrentSession, m: str, wanted: GroupsRequest) -> dic
     if len(decoded(wanted.codes, "codes")) != size:
         raise RequestError(422, "codes: there must be one for each row. Reload the page.")
     return here.public(here.ask(m, "groups", wanted.model_dump()))
+
+
+@router.post("/api/maps/{m}/answers/axes", status_code=202)
+async def ask_axes(here: CurrentSession, m: str) -> dict[str, Any]:
+    """Ask which columns follow the axes of a map: those it was made from, labels, and those that are only shown."""
+    columns = here.table(here.map(m)["table"], ready=True)["columns"]
+    used = [j for j, column in enumerate(columns) if column["role"] in ("feature", "label", "keep", "weight")]
+    return here.public(here.ask(m, "axes", {"columns": used}))
+
+
+class SurfaceRequest(BaseModel):
+    """A column of numbers."""
+
+    column: int = Field(ge=0)
+
+
+@router.post("/api/maps/{m}/answers/surface", status_code=202)
+async def ask_surface(here: CurrentSession, m: str, wanted: SurfaceRequest) -> dict[str, Any]:
+    """Ask for a smooth surface of a column over the first two axes of a map."""
+    columns = here.table(here.map(m)["table"], ready=True)["columns"]
+    if wanted.column >= len(columns):
+        raise RequestError(404, f"The table has no column {wanted.column}. It has {len(columns)} columns.")
+    name = columns[wanted.column]["name"]
+    return here.public(here.ask(m, "surface", {"column": wanted.column, "name": name}))
+
+
+@router.post("/api/maps/{m}/answers/region", status_code=202)
+async def ask_region(here: CurrentSession, m: str, wanted: MaskRequest) -> dict[str, Any]:
+    """Ask how a map moves with the columns where the selected rows are."""
+    count = int(decoded_mask(wanted.mask, here.map(m, done=True)["n"]).sum())
+    return here.public(here.ask(m, "region", {"mask": wanted.mask, "name": f"{count:,} rows"}))
 
 
 @router.get("/api/maps/{m}/answers/{question}")

@@ -1,15 +1,19 @@
 // Questions about a map, which the server's workers answer: is it real, and are the groups that are shown separate?
 
-import { duration, el, number } from "../view/elements.js";
-import { base64Of } from "../view/saving.js";
+import { duration, el, number, some } from "../view/elements.js";
+import { contoursOf } from "../view/overlay.js";
+import { base64Of, maskText } from "../view/saving.js";
 import { deleteAt, getFloats, getJson, postJson } from "./api.js";
-import { button, glyph, replace } from "./elements.js";
+import { button, choice, facts, glyph, replace } from "./elements.js";
 import { attempt, notice } from "./notices.js";
 import { asPercent } from "./words.js";
 
 export const CLASS_NAMES = ["reliable", "uncertain", "unreliable"];
 const POINT_VALUES = { class: "Reliability", p: "p-value", stability: "Stability", region: "Dense regions" };
 const MOST_GROUPS = 100; // classes that are tested
+const SHOWN_COLUMNS = 8;
+const MOST_ARROWS = 8;
+const LEAST_SELECTED = 25; // rows of a region
 const VERDICTS = { separate: "check", "not separate": "close", undecided: "help" };
 
 export const isAnswered = (map, question = "reliability") => map?.answers?.[question]?.status === "done";
@@ -30,18 +34,28 @@ export async function answerColoring(store, { map, value }) {
 export function answersBox(app) {
   const { store } = app;
   const element = el("section", { class: "answers" });
+  const pending = new Set(); // keys of answers that are drawn when they come
+  const overlayOf = (map) => app.stage.mapData(map.id)?.overlay ?? {};
   const known = new Map(); // "map run question" -> the answer
   let seen = "";
 
-  const ask = (map, question, json) => attempt(() => postJson(`/maps/${map.id}/answers/${question}`, json));
+  const keyOf = (map, question) => `${map.id} ${map.run} ${question}`;
+  const ask = (map, question, json) => {
+    pending.add(keyOf(map, question));
+    return attempt(() => postJson(`/maps/${map.id}/answers/${question}`, json));
+  };
 
   // The answer, once it is there; it is drawn when it comes.
   function answerTo(map, question) {
-    const key = `${map.id} ${map.run} ${question}`;
+    const key = keyOf(map, question);
     if (!known.has(key)) {
       known.set(key, null);
       attempt(async () => {
-        known.set(key, await getJson(`/maps/${map.id}/answers/${question}`));
+        const found = await getJson(`/maps/${map.id}/answers/${question}`);
+        known.set(key, found);
+        const isNew = pending.delete(key); // asked here just now
+        if (isNew && question === "axes") draw(map, { arrows: arrowsOf(found, map.components) });
+        if (isNew && question === "surface") draw(map, { contours: contoursOf(found, map.components) });
         seen = "";
         fill();
       });
@@ -144,26 +158,143 @@ export function answersBox(app) {
     await ask(map, "groups", json);
   }
 
+  // Which columns follow the axes, and where they are large.
+  function axesParts(map) {
+    const asked = map.answers?.axes;
+    if (!asked)
+      return [
+        el("p", { class: "note" }, "Fits every column to the map: the direction in which it grows, with r² and p."),
+        button("Fit the columns", { kind: "small", onclick: () => ask(map, "axes") }),
+      ];
+    if (asked.status !== "done") return underWay(map, "axes");
+    const found = answerTo(map, "axes");
+    if (!found) return null;
+    const numeric = found.columns.filter((column) => column.direction);
+    return [
+      el("p", { class: "summary" }, found.summary),
+      facts(
+        found.columns
+          .slice(0, SHOWN_COLUMNS)
+          .map((column) => [column.name, `r² ${number(column.r2, 2)}, p ${number(column.p_value, 2)}`]),
+      ),
+      el(
+        "div",
+        { class: "row" },
+        toggle("Arrows", overlayOf(map).arrows, (on) =>
+          draw(map, { arrows: on ? arrowsOf(found, map.components) : null }),
+        ),
+        choice(
+          [["", "Surface of…"], ...numeric.map((column) => [column.name, column.name])],
+          isAnswered(map, "surface") || map.answers?.surface ? (map.answers.surface.of ?? "") : "",
+          (name) => name && askSurface(map, name),
+          { class: "small", "aria-label": "Surface of a column" },
+        ),
+      ),
+      surfaceParts(map),
+      regionParts(map),
+      el(
+        "p",
+        { class: "note" },
+        "The p-values are evidence only for columns that did not make the map: a map of noise follows its columns, too.",
+      ),
+    ];
+  }
+
+  const askSurface = (map, name) => {
+    draw(map, { contours: null });
+    return ask(map, "surface", { column: store.table.columns.findIndex((column) => column.name === name) });
+  };
+
+  function surfaceParts(map) {
+    const asked = map.answers?.surface;
+    if (asked && asked.status !== "done") return underWay(map, "surface");
+    const found = asked && answerTo(map, "surface");
+    if (!found) return null;
+    return el(
+      "div",
+      { class: "row" },
+      toggle("Contours", overlayOf(map).contours, (on) =>
+        draw(map, { contours: on ? contoursOf(found, map.components) : null }),
+      ),
+      el("small", null, `${found.name}: r² ${number(found.r2, 2)}, p ${number(found.p_value, 2)}`),
+    );
+  }
+
+  // How the map moves with the columns where the selected rows are.
+  function regionParts(map) {
+    const asked = map.answers?.region;
+    const found = isAnswered(map, "region") && answerTo(map, "region");
+    return [
+      asked && asked.status !== "done" && underWay(map, "region"),
+      found && [
+        el("h4", null, `Local loadings of ${some(found.size, "row")}`),
+        facts(
+          found.drivers
+            .slice(0, SHOWN_COLUMNS)
+            .map(({ name, share, movement }) => [
+              name,
+              `${asPercent(share)}, moves by ${movement.map((value) => number(value, 2)).join(", ")}`,
+            ]),
+        ),
+      ],
+      store.selected >= LEAST_SELECTED &&
+        !["queued", "running"].includes(asked?.status) &&
+        button("Local loadings of the selection", {
+          kind: "small",
+          title: "How the map moves there when a column grows by its standard deviation",
+          onclick: () => ask(map, "region", { mask: maskText(store.selection) }),
+        }),
+    ];
+  }
+
+  const draw = (map, fields) => {
+    if (app.stage.mapData(map.id)) app.stage.view.update(map.id, { overlay: { ...overlayOf(map), ...fields } });
+    seen = "";
+    fill();
+  };
+
   function fill() {
     const map = store.maps.get(store.focus);
     const done = map?.status === "done";
-    const now = done ? JSON.stringify([map.id, map.run, map.answers, map.outdated, store.coloring]) : "";
+    const now = done
+      ? JSON.stringify([map.id, map.run, map.answers, map.outdated, store.coloring, store.selected])
+      : "";
     if (now === seen) return;
     seen = now;
     for (const [question, { status }] of Object.entries(map?.answers ?? {}))
-      if (status !== "done") known.delete(`${map.id} ${map.run} ${question}`); // it is asked anew, here or elsewhere
+      if (status !== "done") known.delete(keyOf(map, question)); // it is asked anew, here or elsewhere
     replace(
       element,
       done && [
         el("h3", null, "Is it real?"),
         map.outdated
           ? el("p", { class: "note" }, "The map is outdated. Update it to test it.")
-          : [reliabilityParts(map), groupParts(map)],
+          : [reliabilityParts(map), groupParts(map), el("h3", null, "What do the axes mean?"), axesParts(map)],
       ],
     );
   }
-  for (const event of ["focus", "maps", "current", "coloring"]) store.on(event, fill);
+  for (const event of ["focus", "maps", "current", "coloring", "selection"]) store.on(event, fill);
   return element;
+}
+
+function toggle(text, isOn, onchange) {
+  const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
+  box.checked = Boolean(isOn);
+  return el("label", { class: "check" }, box, text);
+}
+
+// The arrow of a column with r² = 1 is 1.5 times as long as the points are far from their center (root mean square).
+function arrowsOf({ center, spread, columns: all }, components) {
+  const columns = all.filter((column) => column.direction).slice(0, MOST_ARROWS);
+  const many = 1 + columns.length;
+  const coordinates = new Float32Array(components * many);
+  for (let axis = 0; axis < components; axis++) {
+    coordinates[axis * many] = center[axis];
+    columns.forEach(({ direction, r2 }, i) => {
+      coordinates[axis * many + 1 + i] = center[axis] + 1.5 * spread * Math.sqrt(r2) * direction[axis];
+    });
+  }
+  return { coordinates, names: columns.map((column) => column.name) };
 }
 
 function fractionBar(fractions) {
