@@ -9,6 +9,7 @@ import { attempt, notice } from "./notices.js";
 import { asPercent } from "./words.js";
 
 export const CLASS_NAMES = ["reliable", "uncertain", "unreliable"];
+/** @type {Record<string, string>} */
 const POINT_VALUES = { class: "Reliability", p: "p-value", stability: "Stability", region: "Dense regions" };
 const MOST_GROUPS = 100; // classes that are tested
 const SHOWN_COLUMNS = 8;
@@ -16,13 +17,17 @@ const MOST_ARROWS = 8;
 const LEAST_SELECTED = 25; // rows of a region
 const VERDICTS = { separate: "check", "not separate": "close", undecided: "help" };
 
+/** @type {(map: MapRecord | undefined, question?: string) => boolean} */
 export const isAnswered = (map, question = "reliability") => map?.answers?.[question]?.status === "done";
-export const answerWords = (store, { map, value }) => `${POINT_VALUES[value] ?? value}: ${store.mapName(map)}`;
+/** @type {(store: Store, coloring: PageColoring) => string} */
+export const answerWords = (store, { map = "", value = "class" }) =>
+  `${POINT_VALUES[value] ?? value}: ${store.mapName(map)}`;
 
 // What the view colors by: a value of every row, or classes.
-export async function answerColoring(store, { map, value }) {
+/** @type {(store: Store, coloring: PageColoring) => Promise<ColoringSpec>} */
+export async function answerColoring(store, { map = "", value = "class" }) {
   const values = await getFloats(`/maps/${map}/answers/reliability/${value}`);
-  const name = answerWords(store, { map, value });
+  const name = answerWords(store, { kind: "answer", map, value });
   if (value !== "class" && value !== "region")
     return { kind: "values", name, values, low: 0, high: value === "p" || value === "stability" ? 1 : undefined };
   const most = values.reduce((high, code) => (code > high ? code : high), -1) + 1;
@@ -31,6 +36,7 @@ export async function answerColoring(store, { map, value }) {
   return { kind: "values", name, values: codes, levels };
 }
 
+/** @param {App} app */
 export function answersBox(app) {
   const { store } = app;
   const element = el("section", { class: "answers" });
@@ -202,7 +208,7 @@ export function answersBox(app) {
 
   const askSurface = (map, name) => {
     draw(map, { contours: null });
-    return ask(map, "surface", { column: store.table.columns.findIndex((column) => column.name === name) });
+    return ask(map, "surface", { column: (store.table?.columns ?? []).findIndex((column) => column.name === name) });
   };
 
   function surfaceParts(map) {
@@ -248,13 +254,13 @@ export function answersBox(app) {
   }
 
   const draw = (map, fields) => {
-    if (app.stage.mapData(map.id)) app.stage.view.update(map.id, { overlay: { ...overlayOf(map), ...fields } });
+    if (app.stage.mapData(map.id)) app.stage.view?.update(map.id, { overlay: { ...overlayOf(map), ...fields } });
     seen = "";
     fill();
   };
 
   function fill() {
-    const map = store.maps.get(store.focus);
+    const map = store.maps.get(store.focus ?? "");
     const done = map?.status === "done";
     const now = done
       ? JSON.stringify([map.id, map.run, map.answers, map.outdated, store.coloring, store.selected])
@@ -277,6 +283,7 @@ export function answersBox(app) {
   return element;
 }
 
+/** @type {(text: string, isOn: unknown, onchange: (on: boolean) => void) => HTMLElement} */
 function toggle(text, isOn, onchange) {
   const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
   box.checked = Boolean(isOn);
@@ -284,6 +291,7 @@ function toggle(text, isOn, onchange) {
 }
 
 // The arrow of a column with r² = 1 is 1.5 times as long as the points are far from their center (root mean square).
+/** @type {(found: AxesRecord, components: number) => NonNullable<Overlay["arrows"]>} */
 function arrowsOf({ center, spread, columns: all }, components) {
   const columns = all.filter((column) => column.direction).slice(0, MOST_ARROWS);
   const many = 1 + columns.length;
@@ -291,12 +299,13 @@ function arrowsOf({ center, spread, columns: all }, components) {
   for (let axis = 0; axis < components; axis++) {
     coordinates[axis * many] = center[axis];
     columns.forEach(({ direction, r2 }, i) => {
-      coordinates[axis * many + 1 + i] = center[axis] + 1.5 * spread * Math.sqrt(r2) * direction[axis];
+      coordinates[axis * many + 1 + i] = center[axis] + 1.5 * spread * Math.sqrt(r2) * (direction?.[axis] ?? 0);
     });
   }
   return { coordinates, names: columns.map((column) => column.name) };
 }
 
+/** @param {Record<string, number>} fractions */
 function fractionBar(fractions) {
   const words = CLASS_NAMES.map((name) => `${asPercent(fractions[name])} ${name}`).join(", ");
   return el(
@@ -307,7 +316,7 @@ function fractionBar(fractions) {
       { class: "fraction-bar", role: "img", "aria-label": words },
       CLASS_NAMES.map((name) => {
         const part = el("span", { class: name, title: `${asPercent(fractions[name])} ${name}` });
-        part.style.flexGrow = fractions[name];
+        part.style.flexGrow = String(fractions[name]);
         return part;
       }),
     ),
@@ -315,6 +324,7 @@ function fractionBar(fractions) {
   );
 }
 
+/** @param {ClusterRecord[]} clusters */
 function verdictList(clusters) {
   return el(
     "ul",
