@@ -167,6 +167,9 @@ def test_the_stability_of_the_leading_maps_tells_structure_from_noise(iris, rng)
     stable, unstable = ({t.name: t.scores["stability"].value for t in study.trials} for study in found)
     assert min(stable.values()) > 0.8
     assert unstable["TSNE"] < 0.5
+    assert all(
+        t.scores["stability"].low <= t.scores["stability"].value <= t.scores["stability"].high for t in found[0].trials
+    )
     assert "not stable" not in found[0].advice[0].text
     assert "looks like noise" in found[1].advice[0].text
 

@@ -260,6 +260,8 @@ def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> 
 
 MOST_ROWS = 100_000  # drawn in a report
 MOST_COLUMNS = 100  # to color by
+RELIABLE, STABILITY = "reliable points", "stability"
+POINT_VALUES = {"p-value of reliability": "p", STABILITY: "stability"}  # files of the answer, by name in a report
 
 
 def study_of(here: Session, table: Record, maps: list[Record]) -> StudyResult:
@@ -312,6 +314,12 @@ def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial
     curves = read_json(folder / "curves.json") if (folder / "curves.json").exists() else {}
     per_row = {m["name"]: read_floats(folder / f"trust-{j}.f32")[shown] for j, m in enumerate(record["measures"])}
     scores = {key: Score(**value) for key, value in record["scores"].items()}
+    if "reliability" in _answered(record):
+        found = read_json(folder / "answer-reliability.json")
+        scores[RELIABLE] = Score(found["fractions"]["reliable"], "higher", found["summary"])
+        stays = "Fraction of neighbors in the map that stay when it is made again from subsamples with other seeds."
+        scores[STABILITY] = Score(found["score"], "higher", stays, *found["interval"])
+        per_row |= {name: read_floats(folder / f"point-{file}.f32")[shown] for name, file in POINT_VALUES.items()}
     drawn = {}
     for key, value in curves.items():
         if value.get("kind") in ("line", "cloud"):

@@ -16,6 +16,10 @@ MEANINGS = {
         "made again from three subsamples of the rows with other seeds, corrected for chance: 1 means that all "
         "stay, and only the leading maps are measured."
     ),
+    "reliable points": (
+        "The fraction of points that keep their neighbors better than points in maps of null data, whose columns are "
+        "permuted by themselves, at a false discovery rate of 5%."
+    ),
     "fidelity when made again": (
         "The mean fidelity of the maps of these subsamples. A map is called better than another one only if it also is "
         "in these maps (t-test), since the best of many maps is partly best by chance."

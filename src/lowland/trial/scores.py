@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -15,6 +17,7 @@ from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import OriginalSpace
 from lowland.quality.evaluation import evaluate_in_detail
 from lowland.quality.kept_neighbors import neighbors_that_stay
+from lowland.quality.measure import student_quantile
 from lowland.run.local import LocalRun
 from lowland.run.processes import error_text
 from lowland.run.settings import config
@@ -150,9 +153,27 @@ def refitted(found: list[tuple[float, float]]) -> dict[str, Score]:
     stays, faithful = zip(*found, strict=True)
     how = "when it is made again from subsamples with other seeds"
     return {
-        STABILITY: Score(float(np.mean(stays)), "higher", f"Fraction of neighbors in the map that stay {how}."),
-        REFITTED: Score(float(np.mean(faithful)), "higher", f"Fidelity of the map {how}.", by_fold=faithful),
+        STABILITY: _of_refits(stays, f"Fraction of neighbors in the map that stay {how}."),
+        REFITTED: replace(_of_refits(faithful, f"Fidelity of the map {how}."), by_fold=faithful),
     }
+
+
+def error_of_refits(values: Sequence[float]) -> float:
+    """Return half of the 95% confidence interval of a mean over refits to subsamples, of one value infinite.
+
+    Subsamples overlap: the variance of their mean is corrected as by Nadeau and Bengio (2003,
+    doi:10.1023/A:1024068626366), for subsamples that leave out a quarter as many rows as they contain.
+    """
+    if len(values) < 2:
+        return math.inf
+    return student_quantile(len(values) - 1) * float(np.std(values, ddof=1)) * math.sqrt(1 / len(values) + 1 / 4)
+
+
+def _of_refits(values: Sequence[float], about: str) -> Score:
+    mean, half = float(np.mean(values)), error_of_refits(values)
+    if half == math.inf:
+        return Score(mean, "higher", about)
+    return Score(mean, "higher", about, max(0.0, mean - half), min(1.0, mean + half))
 
 
 def neighbors_for(n: int) -> int:

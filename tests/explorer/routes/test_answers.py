@@ -1,6 +1,7 @@
 """Questions about a map: answered in a worker, kept with the map, canceled, and refused when the map is outdated."""
 
 import base64
+import json
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def iris(folder, explorer):
 
 
 def test_reliability_is_that_of_the_library(explorer, iris, listen):
-    _, record = iris
+    table, record = iris
     heard = listen(explorer)
     assert explorer.post(f"/api/maps/{record['id']}/answers/reliability").status_code == 202
     found = answered(explorer, record["id"])
@@ -47,6 +48,10 @@ def test_reliability_is_that_of_the_library(explorer, iris, listen):
     np.testing.assert_array_equal(np.array(["reliable", "uncertain", "unreliable"])[codes], own.classes)
     assert [each["verdict"] for each in found["clusters"]] == [each.verdict for each in own.clusters()]
     assert np.nanmax(points(explorer, record["id"], "region")) + 1 == found["regions"]
+    report = explorer.post(f"/api/tables/{table['id']}/report", json={"maps": [record["id"]]}).text
+    [trial] = json.loads(report.split('id="study">')[1].split("</script>")[0])["trials"]
+    assert trial["scores"]["reliable points"]["about"] == own.summary
+    assert (trial["scores"]["stability"]["low"], trial["scores"]["stability"]["high"]) == own.interval
 
 
 def test_classes_are_tested_and_answers_are_kept_in_a_saved_session(explorer, iris, tmp_path):
