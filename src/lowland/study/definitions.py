@@ -17,12 +17,12 @@ MEANINGS = {
         "stay, and only the leading maps are measured."
     ),
     "reliable points": (
-        "The fraction of points that keep their neighbors better than points in maps of null data, whose columns are "
-        "permuted by themselves, at a false discovery rate of 5%."
+        "The fraction of points that keep their neighbors significantly better than points in maps of null data, whose "
+        "columns are permuted by themselves."
     ),
     "fidelity when made again": (
-        "The mean fidelity of the maps of these subsamples. A map is called better than another one only if it also is "
-        "in these maps (t-test), since the best of many maps is partly best by chance."
+        "The mean fidelity of the maps of these subsamples, in which a map must also be better than another one to be "
+        "called better, since the best of many maps is partly best by chance."
     ),
     "area under R_NX": (
         "The mean of R_NX(k) over all neighborhood sizes k with weights proportional to 1/k, where R_NX(k) = "
