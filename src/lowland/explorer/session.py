@@ -475,7 +475,7 @@ class Session:
     # --- questions about maps ---
 
     def ask(self, name: str, question: str, about: dict[str, Any]) -> Record:
-        """Ask whether a map is real, or what its axes mean; a question that was asked before is asked anew."""
+        """Ask whether a map is real, or what its axes mean; a question that was asked before is asked again."""
         record = self.map(name, done=True)
         if self.is_outdated(record):
             raise RequestError(409, "The map is outdated. Update it, then ask again.")

@@ -268,7 +268,7 @@ export function answersBox(app) {
     if (now === seen) return;
     seen = now;
     for (const [question, { status }] of Object.entries(map?.answers ?? {}))
-      if (status !== "done") known.delete(keyOf(map, question)); // it is asked anew, here or elsewhere
+      if (status !== "done") known.delete(keyOf(map, question)); // it is asked again, here or elsewhere
     replace(
       element,
       done && [
