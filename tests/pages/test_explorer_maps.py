@@ -212,3 +212,42 @@ def test_a_changed_map_moves_in_its_place_and_the_change_is_undone_and_compared(
     iris.click("[role=menuitem]", "Remove")
     iris.click("dialog button.main", "Remove")
     iris.sees("#pane-map button", "Compute from scratch")  # the map before it is seen again
+
+
+def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    iris.click(".answers button", "Test it")
+    iris.sees(".answers .summary", "keep their neighbors better")
+    iris.sees(".fractions figcaption", "unreliable")
+    iris.sees(".verdicts .separate", "is a separate group")
+    before = iris.drawn(0)
+    iris.click(".answers button", "Reliability")
+    iris.sees(".lv-legend", "uncertain")
+    iris.sees(".color-control .picker", "Reliability: PCA")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture != before)
+    iris.color_by("species")
+    iris.click(".answers button", "Test species")
+    iris.sees(".verdicts li", "setosa")
+    iris.reload()
+    iris.tab("map")
+    iris.sees(".answers .summary", "keep their neighbors better")
+
+
+def test_columns_are_drawn_over_the_map(iris):
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    plain = iris.drawn(0)
+    iris.click(".answers button", "Fit the columns")
+    iris.sees(".answers .summary", "The axes of the map follow measure 2")
+    arrows = iris.waits(lambda: iris.drawn(0), lambda picture: picture != plain)
+    iris.choose(".answers select", "measure 1")
+    iris.sees(".answers", "measure 1: r²")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture not in (plain, arrows))
+    for _ in range(2):
+        iris.click(".answers .check input:checked")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture == plain)
+    iris.select(0.4)
+    iris.tab("map")
+    iris.click(".answers button", "Local loadings")
+    iris.sees(".answers h4", "Local loadings of")

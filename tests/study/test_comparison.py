@@ -132,7 +132,7 @@ def test_estimators_of_the_user_take_part(iris, tmp_path):
     assert study["robust"].scores["linear accuracy"].held_out
     assert study["nca"].scores["linear accuracy"].value > 0.9
     assert study["nca"].scores["linear accuracy"].held_out
-    assert study["nca"].scores["neighborhood hit"].labels_seen
+    assert study["nca"].scores["neighborhood hit"].held_out  # supervised: of rows placed out of fold
     assert not study["MDS (sklearn)"].scores["downstream accuracy"].held_out  # it cannot place held-out rows
     assert "RobustScaler" in str(study.estimator("robust"))
     assert hasattr(study.estimator(), "predict")

@@ -19,6 +19,7 @@ from lowland.cli.options import DEBUG, CommandGroup, Option
 from lowland.cli.show import one_line, print_json
 from lowland.cli.verbs.apply import inverse, predict, transform
 from lowland.cli.verbs.compare import compare
+from lowland.cli.verbs.describe import describe
 from lowland.cli.verbs.dimension import dimension
 from lowland.cli.verbs.evaluate import evaluate
 from lowland.cli.verbs.explore import explore
@@ -174,8 +175,8 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 cli = Lowland(
     "lowland",
     commands=[
-        look, explore, fit, transform, inverse, predict, evaluate, reliability, compare, dimension, inspect, methods,
-        sample,
+        look, explore, fit, transform, inverse, predict, evaluate, reliability, describe, compare, dimension, inspect,
+        methods, sample,
     ],
     params=[
         Option("--version", "Print the version.", is_flag=True, is_eager=True, expose_value=False,

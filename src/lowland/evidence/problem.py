@@ -85,13 +85,17 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
     )  # fmt: skip
 
 
-def embed(method: Any, X: Any, y: Any, seed: int) -> tuple[Any, np.ndarray]:
-    """Fit a clone of a method, with a seed if it takes one, to rows; return it and its coordinates."""
+def seeded(method: Any, seed: int) -> Any:
+    """A clone of an estimator with its random states, those of its steps included, set to a seed."""
     from sklearn.base import clone
 
     model = clone(method)
-    if "random_state" in model.get_params(deep=False):
-        model.set_params(random_state=seed)
+    return model.set_params(**{name: seed for name in model.get_params() if name.split("__")[-1] == "random_state"})
+
+
+def embed(method: Any, X: Any, y: Any, seed: int) -> tuple[Any, np.ndarray]:
+    """Fit a clone of a method, with a seed if it takes one, to rows; return it and its coordinates."""
+    model = seeded(method, seed)
     Z = fitted_coordinates(model, X, y)
     if getattr(model, "interrupted_", False):  # Ctrl-C ended this fit with an unfinished map
         raise KeyboardInterrupt

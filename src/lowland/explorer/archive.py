@@ -21,7 +21,7 @@ from lowland.explorer.folder import check_size
 from lowland.explorer.queue import Limits
 from lowland.explorer.requests import checked_json, decoded_mask
 from lowland.explorer.session import Session, new_id, unique_names
-from lowland.explorer.workspace import FILES_OF_A_MAP, Record, Workspace, read_floats, read_json
+from lowland.explorer.workspace import FILES_OF_A_MAP, FILES_OF_ANSWERS, Record, Workspace, read_floats, read_json
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
 from lowland.study.comparison import machine, versions
@@ -45,7 +45,10 @@ def write_archive(here: Session, t: str, target: Path) -> None:
             "name": table["name"], "rows": table["rows"], "scale": table["scale"], "image_shape": table["image_shape"],
             "roles": {column["name"]: column["role"] for column in table["columns"]},
         },
-        "maps": [{key: m[key] for key in SavedMap.model_fields if key in m} for m in map(here.public, maps)],
+        "maps": [
+            {key: m[key] for key in SavedMap.model_fields if key in m} | {"answers": _answered(m)}
+            for m in map(here.public, maps)
+        ],
         "selections": [{k: s[k] for k in ("name", "count", "mask")} for s in here.store.all("selection", table=t)],
         "state": states[-1]["state"] if states else None,
     }  # fmt: skip
@@ -57,10 +60,15 @@ def write_archive(here: Session, t: str, target: Path) -> None:
             archive.write(cells, CELLS, zipfile.ZIP_STORED)
             for record in maps:
                 for path in sorted(here.workspace.map(record["id"]).iterdir()):
-                    if FILES_OF_A_MAP.fullmatch(path.name):
+                    if FILES_OF_A_MAP.fullmatch(path.name) or FILES_OF_ANSWERS.fullmatch(path.name):
                         archive.write(path, f"maps/{record['id']}/{path.name}")
     finally:
         cells.unlink(missing_ok=True)
+
+
+def _answered(record: Record) -> dict[str, Any]:
+    """The questions about a map that have answers."""
+    return {question: each for question, each in record.get("answers", {}).items() if each["status"] == "done"}
 
 
 class SavedMeasure(BaseModel):
@@ -85,6 +93,13 @@ class SavedAxis(BaseModel):
     name: str
     share: float | None
     columns: list[str]
+
+
+class SavedAnswer(BaseModel):
+    """A question about a saved map; the answer is in a file."""
+
+    status: Literal["done"]
+    of: str | None = None
 
 
 class SavedMap(BaseModel):
@@ -112,6 +127,7 @@ class SavedMap(BaseModel):
     replaces: str | None = None
     start: list[dict[str, Any]] | None = None
     warm: bool = False
+    answers: dict[Literal["reliability", "groups", "axes", "surface", "region"], SavedAnswer] = {}
 
 
 class SavedTable(BaseModel):
@@ -220,11 +236,15 @@ def _unpack_map(archive: zipfile.ZipFile, about: SavedMap, folder: Path, rows: i
     folder.mkdir(parents=True, exist_ok=True)
     for member in archive.infolist():
         place, _, file = member.filename.rpartition("/")
-        if place == f"maps/{about.id}" and FILES_OF_A_MAP.fullmatch(file):
+        known = FILES_OF_A_MAP.fullmatch(file) or FILES_OF_ANSWERS.fullmatch(file)
+        if place == f"maps/{about.id}" and known:
             _extract(archive, member.filename, folder / file, member.file_size)
     sizes = {"coordinates.f32": 4 * about.components * rows}
     sizes |= {f"trust-{number}.f32": 4 * rows for number in range(len(about.measures))}
     found = {path.name: path.stat().st_size for path in folder.iterdir()}
+    sizes |= {file: 4 * rows for file in found if file.startswith("point-")}
+    for question in about.answers:
+        checked_json((folder / f"answer-{question}.json").read_bytes())
     if about.n != rows or any(found.get(file) != size for file, size in sizes.items()):
         raise ValueError("the coordinates do not match the rows")
     if (folder / "curves.json").exists():
@@ -247,6 +267,8 @@ def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> 
 
 MOST_ROWS = 100_000  # drawn in a report
 MOST_COLUMNS = 100  # to color by
+RELIABLE, STABILITY = "reliable points", "stability"
+POINT_VALUES = {"p-value of reliability": "p", STABILITY: "stability"}  # files of the answer, by name in a report
 
 
 def study_of(here: Session, table: Record, maps: list[Record]) -> StudyResult:
@@ -299,6 +321,12 @@ def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial
     curves = read_json(folder / "curves.json") if (folder / "curves.json").exists() else {}
     per_row = {m["name"]: read_floats(folder / f"trust-{j}.f32")[shown] for j, m in enumerate(record["measures"])}
     scores = {key: Score(**value) for key, value in record["scores"].items()}
+    if "reliability" in _answered(record):
+        found = read_json(folder / "answer-reliability.json")
+        scores[RELIABLE] = Score(found["fractions"]["reliable"], "higher", found["summary"])
+        stays = "Fraction of neighbors in the map that stay when it is made again from subsamples with other seeds."
+        scores[STABILITY] = Score(found["score"], "higher", stays, *found["interval"])
+        per_row |= {name: read_floats(folder / f"point-{file}.f32")[shown] for name, file in POINT_VALUES.items()}
     drawn = {}
     for key, value in curves.items():
         if value.get("kind") in ("line", "cloud"):

@@ -153,7 +153,7 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
         if path.name != START:
             path.unlink()
     task = MapTask.open(message)
-    planned, key = task.planned, _cache_key(task)
+    planned, key = task.planned, cache_key(task)
     restored = None if key is None else _restore_map(key, folder, send)
     if restored is not None:
         return restored
@@ -195,11 +195,11 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
 
 def measure_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Measure the quality of a map that was computed, and keep it in the cache."""
-    _give_way(MEASURE_NICE)
+    give_way(MEASURE_NICE)
     folder, task = Path(message["map"]), MapTask.open(message)
     Z = read_floats(folder / "coordinates.f32").reshape(-1, task.size.n).T.astype(np.float64)
-    measured = _measure(_fitted_model(folder), task, task.shared(), Z, folder)
-    key = _cache_key(task) if message.get("computed") else None
+    measured = _measure(fitted_model(folder), task, task.shared(), Z, folder)
+    key = cache_key(task) if message.get("computed") else None
     files = [path for path in sorted(folder.iterdir()) if FILES_OF_A_MAP.fullmatch(path.name)]
     if key is not None and sum(path.stat().st_size for path in files) <= MOST_BYTES:
         record = {**message["computed"], "measured": measured}
@@ -222,7 +222,7 @@ def _save_model(est: Any, task: MapTask, folder: Path) -> bool:
     return hasattr(est, "transform") and task.planned.fitted_rows is None
 
 
-def _fitted_model(folder: Path) -> Any:
+def fitted_model(folder: Path) -> Any:
     """The fitted method of a map; None if it could not be saved."""
     from lowland.methods.model_files import load
 
@@ -233,7 +233,7 @@ def _fitted_model(folder: Path) -> Any:
     return model[-1] if type(model).__name__ == "Pipeline" else model
 
 
-def _give_way(nice: int) -> None:
+def give_way(nice: int) -> None:
     """Let the processes that the person waits for come first."""
     with contextlib.suppress(OSError, AttributeError):  # Windows
         os.setpriority(os.PRIO_PROCESS, 0, nice)
@@ -254,7 +254,7 @@ class Reporter:
         now = time.monotonic()
         if self.begun is not None and now - self.begun > SHORT:  # the server, which answers the browsers, comes first
             self.begun = None
-            _give_way(NICE)
+            give_way(NICE)
         if now - self.last < EVERY and event.stage == self.stage:
             return
         self.last, self.stage = now, event.stage
@@ -324,7 +324,7 @@ def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folde
                         per_row[measure.__name__] = np.asarray(measure(X, some, k, per_row=True, sample=None).per_row)
             if est is not None and n <= SAMPLE and not task.traits.reads_text:
                 of_model, more, _ = model_measures(est, shared)
-                scores |= {name: score for name, score in of_model.items() if name not in scores}
+                scores |= of_model  # those of a supervised map are of held-out rows
                 curves |= more
     except Exception as error:  # the map is valid all the same
         warned.append(f"The quality could not be measured: {error_text(error)}")
@@ -371,7 +371,7 @@ def _linear_curves(est: Any, task: MapTask) -> dict[str, Any]:
 # --- maps that were computed before: the same rows, labels, method and parameters ---
 
 
-def _cache_key(task: MapTask) -> str | None:
+def cache_key(task: MapTask) -> str | None:
     """The key of a map in the cache; None for a method that is fitted to the cells, not to the prepared rows."""
     if task.traits.reads_text:
         return None

@@ -54,7 +54,7 @@ class Job:
     """A task of the queue; the callbacks are called in the event loop."""
 
     message: dict[str, Any]
-    lane: Literal["read", "map", "measure"]
+    lane: Literal["read", "map", "measure", "evidence"]
     what: str  # in sentences: "The map", "The table"
     on_event: Callable[[dict[str, Any]], None] = lambda event: None
     on_start: Callable[[], None] = lambda: None
@@ -73,16 +73,16 @@ class Queue:
     """Jobs and their processes. A thread of the lane of a job waits for its process.
 
     The quality of maps is measured one map at a time, in a process of its own with a low priority. So the next maps
-    do not wait for it.
+    do not wait for it. Questions about maps, which take longer, have another such process.
     """
 
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder, self.limits = folder, limits
         self._lanes = {
             lane: ThreadPoolExecutor(many)
-            for lane, many in (("read", limits.at_once), ("map", limits.at_once), ("measure", 1))
+            for lane, many in (("read", limits.at_once), ("map", limits.at_once), ("measure", 1), ("evidence", 1))
         }
-        self._measurer: WorkerProcess | None = None
+        self._own: dict[str, WorkerProcess] = {}  # of the lanes with a low priority
         self._spare: list[WorkerProcess] = []
         self._lock = threading.Lock()  # of the spare processes
         self._running: set[Job] = set()
@@ -121,9 +121,8 @@ class Queue:
             what = f"{job.what[:1].lower()}{job.what[1:]}"
             self.cancel(job, TaskOutcome("broken", f"The explorer was stopped before {what} was finished."))
         await asyncio.gather(*(job.outcome for job in list(self._running) if job.outcome), return_exceptions=True)
-        for process in (*self._spare, self._measurer):
-            if process is not None:
-                process.close()
+        for process in (*self._spare, *self._own.values()):
+            process.close()
         for lane in self._lanes.values():
             lane.shutdown()
 
@@ -138,17 +137,18 @@ class Queue:
 
     def _run_now(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
         loop.call_soon_threadsafe(job.on_start)
-        run_once = self._measure_once if job.lane == "measure" else self._run_once
         try:
-            outcome = run_once(task, loop)
+            outcome = self._run_once(job, task, loop)
             if outcome.status == "broken" and not task.has_begun and task.stop is None:
-                outcome = run_once(task, loop)  # the spare process had died unnoticed
+                outcome = self._run_once(job, task, loop)  # the spare process had died unnoticed
         except OSError as error:
             text = f"No process can be started for {job.what[:1].lower()}{job.what[1:]}: {error.strerror}. Free some "
             return task.stop or TaskOutcome("broken", f"{text}memory and disk space, then start it again.")
         return TaskOutcome("failed", outcome.error) if outcome.status == "timed out" else outcome
 
-    def _run_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+    def _run_once(self, job: Job, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+        if job.lane in ("measure", "evidence"):
+            return self._run_in_own(job.lane, task, loop)
         process = self._take(loop)
         try:
             return process.run(task)
@@ -159,13 +159,14 @@ class Queue:
             if not kept:
                 process.close()
 
-    def _measure_once(self, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
-        """Run a task in the process that measures; only one thread calls this."""
-        if self._measurer is None or not self._measurer.alive:
-            if self._measurer is not None:
-                self._measurer.close()
-            self._measurer = self._take(loop)
-        return self._measurer.run(task)
+    def _run_in_own(self, lane: str, task: Task, loop: asyncio.AbstractEventLoop) -> TaskOutcome:
+        """Run a task in the process of its lane; only one thread calls this."""
+        process = self._own.get(lane)
+        if process is None or not process.alive:
+            if process is not None:
+                process.close()
+            process = self._own[lane] = self._take(loop)
+        return process.run(task)
 
     def _take(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
         """Return a spare process, or start one; one that compiles is left to that."""

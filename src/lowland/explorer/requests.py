@@ -120,12 +120,17 @@ def encoded_mask(mask: np.ndarray) -> str:
     return base64.b64encode(np.packbits(mask, bitorder="little").tobytes()).decode("ascii")
 
 
+def decoded(text: str, name: str) -> bytes:
+    """Return what a text in base64 contains."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RequestError(422, f"{name}: it is not valid base64. Reload the page.") from error
+
+
 def decoded_mask(text: str, n: int) -> np.ndarray:
     """Return the mask of n rows, (n,) bool, from base64."""
-    try:
-        bits = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
-    except (binascii.Error, ValueError) as error:
-        raise RequestError(422, "mask: it is not valid base64. Reload the page.") from error
+    bits = np.frombuffer(decoded(text, "mask"), dtype=np.uint8)
     if len(bits) != -(-n // 8):
         raise RequestError(422, f"mask: it has {len(bits)} bytes, but the table has {n:,} rows. Reload the page.")
     return np.unpackbits(bits, count=n, bitorder="little").astype(bool)

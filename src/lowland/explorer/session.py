@@ -21,9 +21,9 @@ from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
 ROLES = ("feature", "id", "label", "weight", "keep", "drop")
-READ, PREPARE, COMPUTE, MEASURE = (  # tasks of the workers
+READ, PREPARE, COMPUTE, MEASURE, ANSWER = (  # tasks of the workers
     "lowland.explorer.tables:read_table", "lowland.explorer.tables:prepare_rows", "lowland.explorer.maps:compute_map",
-    "lowland.explorer.maps:measure_map",
+    "lowland.explorer.maps:measure_map", "lowland.explorer.answers:answer_question",
 )  # fmt: skip
 FINISHED: Record = {"stage": None, "fraction": None, "seconds_left": None}  # fields of a map
 UNMEASURED: Record = {"measures": [], "scores": {}, "curves": [], "basis": None, "measured": False}
@@ -54,6 +54,11 @@ class Session:
                     what = "the map" if kind == "map" else "the table"
                     error = RESTARTED.format(what=what)
                     self.store.put(kind, {**record, "status": ends, "error": error, "progress": None, "stage": None})
+        for record in self.store.all("map"):
+            answers = record.get("answers", {})
+            kept = {question: each for question, each in answers.items() if each["status"] == "done"}
+            if len(kept) < len(answers):
+                self.store.put("map", {**record, "answers": kept})
         for record in self.store.all("placed"):
             if record["status"] in ("queued", "running"):
                 self.store.put("placed", {**record, "status": "broken", "error": RESTARTED.format(what="this")})
@@ -309,7 +314,7 @@ class Session:
             self.update("table", name, status="ready", progress=None, **_prepared_fields(found))
             now = self.store.get("table", name)
             maps = self.store.all("map", table=name)
-            busy = {m["private"]["version"] for m in maps if m["id"] in self.tasks}
+            busy = {m["private"]["version"] for m in maps if m["id"] in self.tasks or self._is_asked(m)}
             for folder in self.workspace.table(name).glob("rows-*"):  # remove prepared rows that no map needs any more
                 if now is not None and int(folder.name.removeprefix("rows-")) not in {now["version"], *busy}:
                     self.workspace.remove(folder)
@@ -394,7 +399,7 @@ class Session:
         return {
             "status": "queued", **FINISHED, "error": None, "warnings": list(of.get("prepared_notes", [])),
             "n": of["rows"], "components": None, "seconds": None, "memory": None, "version": 0, **UNMEASURED,
-            "has_transform": False, "warm": False, "private": self._origin(table),
+            "has_transform": False, "warm": False, "answers": {}, "private": self._origin(table),
         }  # fmt: skip
 
     def restart_map(self, name: str) -> Record:
@@ -410,6 +415,7 @@ class Session:
         if before is not None:
             self.queue.cancel(before)
         self._forget_placed(name)
+        self._forget_answers(record)
         record = self.put("map", {**record, **fields})
         self._compute(record)
         return record
@@ -495,6 +501,59 @@ class Session:
         warnings = list(dict.fromkeys([*record["warnings"], *more]))
         self.update("map", name, stage=None, warnings=warnings, measured=True, **found)
 
+    # --- questions about maps ---
+
+    def ask(self, name: str, question: str, about: dict[str, Any]) -> Record:
+        """Ask whether a map is real, or what its axes mean; a question that was asked before is asked again."""
+        record = self.map(name, done=True)
+        if self.is_outdated(record):
+            raise RequestError(409, "The map is outdated. Update it, then ask again.")
+        private = {**record["private"], **self._origin(record["table"])}
+        fields: Record = {"status": "queued", "of": about.get("name"), "error": None, **FINISHED}
+        self.update("map", name, private=private, answers={**record.get("answers", {}), question: fields})
+        message = {
+            "task": ANSWER, "map": str(self.workspace.map(name)), "method": record["method"], "question": question,
+            "parameters": record["parameters"], "about": about, **private["inputs"],
+        }  # fmt: skip
+
+        def on_event(event: dict[str, Any]) -> None:
+            if event.pop("event") == "progress":
+                self._answer(name, question, store=False, status="running", **event)
+
+        def ended(outcome: TaskOutcome) -> None:
+            self._answer(name, question, status=outcome.status, error=outcome.error, **FINISHED)
+
+        key = _key_of(name, question)
+        if key in self.tasks:
+            self.queue.cancel(self.tasks[key])
+        started = partial(self._answer, name, question, status="running")
+        self.follow(key, Job(message, "evidence", "The answer", on_event, started), ended)
+        return self.map(name)
+
+    def _answer(self, name: str, question: str, *, store: bool = True, **fields: Any) -> None:
+        """Change fields of an answer, if it is still wanted."""
+        answers = (self.store.get("map", name) or {}).get("answers", {})
+        if question in answers:
+            self.update("map", name, store=store, answers={**answers, question: {**answers[question], **fields}})
+
+    def forget_answer(self, name: str, question: str) -> Record:
+        """Stop answering a question, or forget its answer."""
+        answers = self.map(name).get("answers", {})
+        if (job := self.tasks.get(_key_of(name, question))) is not None:
+            self.queue.cancel(job)
+        self.update("map", name, answers={each: answers[each] for each in answers if each != question})
+        return self.map(name)
+
+    def _is_asked(self, record: Record) -> bool:
+        return any(_key_of(record["id"], question) in self.tasks for question in record.get("answers", {}))
+
+    def _forget_answers(self, record: Record) -> None:
+        """Forget all that was asked about a map."""
+        for question in record.get("answers", {}):
+            self.forget_answer(record["id"], question)
+
+    # --- the end of maps ---
+
     def cancel_map(self, name: str) -> Record:
         """Stop computing a map; a map that is done stays as it is."""
         self.map(name)
@@ -512,6 +571,7 @@ class Session:
         if name in self.tasks:
             self.queue.cancel(self.tasks[name])
         self._forget_placed(name)
+        self._forget_answers(record)
         self.store.delete("map", name)
         self.workspace.remove(self.workspace.map(name))
         self.events.publish("map", {"id": name, "table": record["table"], "status": "deleted"})
@@ -525,6 +585,11 @@ def _roles_of(table: Record) -> dict[str, Any]:
     numbers = {role: [j for j, c in enumerate(table["columns"]) if c["role"] == role] for role in ROLES}
     single = {role: numbers[role][0] if numbers[role] else None for role in ("label", "weight")}
     return {**single, "features": numbers["feature"], "scaled": table.get("scaled")}
+
+
+def _key_of(name: str, question: str) -> str:
+    """The key of a task that answers a question about a map."""
+    return f"{name} {question}"
 
 
 def _label_of(columns: list[Record]) -> str | None:

@@ -19,6 +19,7 @@ from lowland.methods.registry import cache_folder
 
 FILES_OF_A_MAP = re.compile(r"coordinates\.f32|trust-[0-9]{1,3}\.f32|curves\.json|model\.lowland")  # its final results
 START = "start.f32"  # the coordinates from which a map starts
+FILES_OF_ANSWERS = re.compile(r"answer-[a-z]{1,20}\.json|point-[a-z]{1,20}\.f32")  # to questions about it
 
 
 class Workspace:

@@ -108,6 +108,7 @@ interface MapFields {
   curves?: Record<string, Curve>;
   scores?: Record<string, MapScore>;
   placed?: Placed | null;
+  overlay?: Overlay | null;
   badge?: string | null;
   axes?: Axis[] | null;
 }
@@ -137,6 +138,14 @@ interface Anchors {
   codes: ArrayLike<number>;
   shows: number;
   list: { code: number; many: number; slot: number }[];
+}
+interface Overlay {
+  arrows?: { coordinates: Float32Array; names: string[] } | null; // the first point is where they begin
+  contours?: Contour[] | null;
+}
+interface Contour {
+  value: number;
+  coordinates: Float32Array; // two points for each segment
 }
 interface Placed {
   coordinates: Float32Array;
@@ -473,7 +482,36 @@ interface MapRecord {
   fitted_rows?: number | null; // null: all
   replaces?: string | null; // the map whose place it has taken
   warm?: boolean; // whether it started from that map
+  answers?: Record<string, AnswerRecord>; // by question
   deleted?: boolean;
+}
+interface AnswerRecord {
+  status: Status;
+  of?: string | null; // the groups, column or rows in question
+  stage?: string | null;
+  fraction?: number | null;
+  seconds_left?: number | null;
+  error?: string | null;
+}
+interface ClusterRecord {
+  label: string;
+  verdict: "separate" | "not separate" | "undecided";
+  separation: number | null;
+  sentence: string;
+}
+interface AxesRecord {
+  summary: string;
+  columns: { name: string; r2: number; p_value: number; direction: number[] | null }[];
+  center: number[];
+  spread: number;
+}
+interface SurfaceRecord {
+  name: string;
+  r2: number;
+  p_value: number;
+  x: number[];
+  y: number[];
+  heights: (number | null)[][];
 }
 interface PageState {
   view?: Partial<ViewState>;
@@ -544,9 +582,11 @@ interface Clustering {
   text: string; // the codes as the server sent them
 }
 interface PageColoring {
-  kind: string; // of a view, or "cluster" or "distance"
+  kind: string; // of a view, or "answer", "cluster" or "distance"
   column?: number;
   measure?: string;
+  map?: string;
+  value?: string;
   index?: number;
   row?: number;
 }

@@ -19,7 +19,7 @@ from lowland.math.spectra.component_rules import Knee, Spectrum
 from lowland.study.facts import BASELINE, TableFacts
 from lowland.study.plan import traits_named
 from lowland.study.result import Advice, Trial
-from lowland.study.significance import MARGIN, above, differ, score_of_choice, ties, worse
+from lowland.study.significance import MARGIN, above, differ, differ_again, score_of_choice, ties, worse
 from lowland.trial.parameters import Purpose, StudySize
 from lowland.trial.prediction import (
     COMPANIONS,
@@ -32,7 +32,7 @@ from lowland.trial.prediction import (
     RIDGE,
 )  # fmt: skip
 from lowland.trial.records import Score
-from lowland.trial.scores import AREA, FIDELITY, STABILITY, TRUST
+from lowland.trial.scores import AREA, FIDELITY, REFITTED, STABILITY, TRUST
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
@@ -44,6 +44,7 @@ PATIENCE = 10.0  # seconds that the best of tied trials may take before a faster
 MEAN_OF = "mean of the area under R_NX and the correlation of the distances"
 UNSTABLE = 0.6  # stability below which the text warns
 POOR_AREA = 0.3  # area under R_NX below which the text warns
+LIKE_NOISE = 0.02  # p-value above which columns are taken for independent, and maps of them are not ranked
 MANY_COPIES = 0.05  # fraction of duplicate rows above which the evidence warns
 
 
@@ -153,12 +154,17 @@ def _dimension(facts: TableFacts, size: StudySize) -> list[str]:
 # --- visualization ---
 
 WHY_EQUAL: Sequence[Rule] = (
+    (
+        lambda c: not ties(c.score, c.top),
+        "not significantly different when both maps are made again from parts of the rows ({again})",
+    ),
     (lambda c: differ(c.score, c.top) is None, f"within the equivalence margin of {MARGIN:g}"),
     (always, "not significantly different"),
 )
 RUNNER_UP: Sequence[Rule] = (
     (lambda c: not c.is_clear, ", {why_equal}"),
     (lambda c: worse(c.score, c.top) and differ(c.score, c.top, c.n), ", significantly lower"),
+    (lambda c: c.again, ", significantly lower when both maps are made again from parts of the rows ({again})"),
 )
 SIMPLER: Sequence[Rule] = (
     (
@@ -217,15 +223,29 @@ SEEN: Sequence[Rule] = (
 )
 
 
+NOISE = (
+    "This table looks like noise: a permutation test finds no dependence between its columns (p = {p:.2f}). A map of "
+    "it shows no more than the columns one by one, so no method is ranked. Look at the columns themselves, or at more "
+    "rows."
+)
+NOISE_TEST = (
+    "The test compares the table with 99 tables whose columns are permuted by themselves: correlations, the largest "
+    f"eigenvalue of the correlation matrix, and the distances of near rows. Above p = {LIKE_NOISE:g}, columns count as "
+    "independent."
+)
+
+
 def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
-    """Choose among the embeddings by fidelity: neighborhoods and distances count the same."""
+    """Choose among the embeddings by fidelity: neighborhoods and distances count the same. Noise is not ranked."""
+    if (p := facts.independence_p_value) is not None and p > LIKE_NOISE:
+        return Advice("visualize", None, None, NOISE.format(p=p), (NOISE_TEST,))
     drawn = [t for t in _all_rows_placed(done) if FIDELITY in t.scores and not traits_named(t.method).selects_columns]
     drawn = _no_wider_than(drawn, size.k)
     if not drawn:
         text = "No trial produced an embedding that could be evaluated, so none is advised."
         return Advice("visualize", None, None, text, ())
     best = max(drawn, key=lambda t: t.scores[FIDELITY].value)
-    tied = [t for t in drawn if ties(t.scores[FIDELITY], best.scores[FIDELITY])]
+    tied = [t for t in drawn if ties(t.scores[FIDELITY], best.scores[FIDELITY]) or not _is_confirmed(best, t)]
     chosen = _simplest(tied, lambda t: t.scores[FIDELITY])
     if _reads_alike(chosen.scores[FIDELITY], best.scores[FIDELITY]):
         best = chosen
@@ -243,6 +263,7 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
         stability=_stability(chosen), local_stability=_stability(local),
         stable=", ".join(f"{t.title} {_number(t.scores[STABILITY])}" for t in drawn if STABILITY in t.scores),
     )  # fmt: skip
+    case["again"] = _again(best, other)
     case["why_equal"] = first_of(WHY_EQUAL, case)
     case["how"], case["simpler"] = first_of(RUNNER_UP, case), first_of(SIMPLER, case)
     case["why"] = first_of(WHY_TO_SEE, case)
@@ -250,6 +271,19 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
     return Advice(
         "visualize", chosen.name, chosen.n_components, " ".join(all_of(TO_SEE, case)), evidence, chosen.method
     )
+
+
+def _is_confirmed(best: Trial, other: Trial) -> bool:
+    """Whether the best map is better than another one also when both are made again; True where this is unknown."""
+    if best is other or not (REFITTED in best.scores and REFITTED in other.scores):
+        return True
+    return differ_again(best.scores[REFITTED], other.scores[REFITTED]) is not False
+
+
+def _again(best: Trial, other: Trial) -> str:
+    """The fidelities of two maps that were made again; empty if they were not."""
+    found = [t.scores[REFITTED] for t in (best, other) if REFITTED in t.scores]
+    return f"fidelity {found[0].value:.2f} and {found[1].value:.2f}" if len(found) == 2 and best is not other else ""
 
 
 def _stability(trial: Trial) -> float:

@@ -13,8 +13,16 @@ MEANINGS = {
     ),
     "stability": (
         "The mean fraction of each point's neighbors, the nearest quarter, that stay its neighbors when the map is "
-        "made again from a subsample of the rows with another seed, corrected for chance: 1 means that all "
+        "made again from three subsamples of the rows with other seeds, corrected for chance: 1 means that all "
         "stay, and only the leading maps are measured."
+    ),
+    "reliable points": (
+        "The fraction of points that keep their neighbors significantly better than points in maps of null data, whose "
+        "columns are permuted by themselves."
+    ),
+    "fidelity when made again": (
+        "The mean fidelity of the maps of these subsamples, in which a map must also be better than another one to be "
+        "called better, since the best of many maps is partly best by chance."
     ),
     "area under R_NX": (
         "The mean of R_NX(k) over all neighborhood sizes k with weights proportional to 1/k, where R_NX(k) = "

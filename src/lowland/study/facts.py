@@ -11,6 +11,7 @@ import numpy as np
 
 from lowland.data.scales import standard_deviation_ratio
 from lowland.errors import LowlandError
+from lowland.evidence.dependence import dependence_p_value
 from lowland.methods.pca import PCA
 from lowland.quality import intrinsic_dimension
 from lowland.run.settings import config
@@ -41,6 +42,7 @@ class TableFacts:
     linear_accuracy: Score | None = None  # as accuracy, of logistic or ridge regression on all standardized columns
     linear_by_components: tuple[tuple[int, Score], ...] = ()  # instead of those, if the linear model is better
     companions: dict[str, Score] = field(default_factory=dict)  # balanced accuracy and AUC of all columns, by name
+    independence_p_value: float | None = None  # of the hypothesis that the columns are independent; None: not tested
 
     @property
     def whole(self) -> Score | None:
@@ -98,11 +100,13 @@ def table_facts(
         elif y is not None:
             of_labels = _facts_of_labels(pca, X, PredictionTest.for_classes(y, seed), encoded)
         ratio = standard_deviation_ratio(X)
+        p_value = None if encoded else dependence_p_value(X, seed)  # levels of one category depend on each other
     fractions = tuple(float(v) for v in values / max(total, 1e-300))
     absent = {"accuracy": None, "accuracy_by_components": (), "majority_class_fraction": 0.0, "n_duplicate_rows": 0}
     return TableFacts(
-        fractions, tuple(map(float, left)), *dimension, **(absent | of_labels), standard_deviation_ratio=ratio
-    )
+        fractions, tuple(map(float, left)), *dimension, **(absent | of_labels), standard_deviation_ratio=ratio,
+        independence_p_value=p_value,
+    )  # fmt: skip
 
 
 def _facts_of_labels(pca: Any, X: np.ndarray, test: PredictionTest, encoded: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from lowland import kernels
 from lowland.errors import Stopped
+from lowland.evidence.problem import seeded
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.methods.base.traits import traits_of
@@ -33,19 +34,21 @@ from lowland.trial.scores import (
     AREA,
     FIDELITY,
     KEPT,
+    REFITTED,
     STABILITY,
     TRUST,
     VERSION,
     EmbeddingScorer,
     neighbors_for,
+    refitted,
     stability,
 )
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
-LEADING = 2  # best maps that are made again
+LEADING, AGAIN = 2, 3  # best maps that are made again, and how often
 MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
-    "visualize": (FIDELITY, AREA, STABILITY, TRUST, "continuity", ACCURACY, R2),
+    "visualize": (FIDELITY, AREA, STABILITY, REFITTED, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
     "classify": (ACCURACY, LINEAR_ACCURACY, BALANCED, AUC, R2, LINEAR_R2, AREA),
 }
@@ -55,7 +58,7 @@ def _leading(trials: Sequence[Trial], k: int) -> set[str]:
     """The names of the maps that the advice may name: the best few, the best for neighborhoods, and PCA."""
     maps = [
         t for t in trials
-        if FIDELITY in t.scores and t.method != GIVEN and (t.n_components or 0) <= k
+        if FIDELITY in t.scores and (t.method != GIVEN or "estimator" in t.parameters) and (t.n_components or 0) <= k
         and not traits_named(t.method).selects_columns
     ]  # fmt: skip
     best = sorted(maps, key=lambda t: -t.scores[FIDELITY].value)[:LEADING]
@@ -109,7 +112,7 @@ class StudyRunner:
                     predicted = [s.value for s in trial.scores.values() if s.held_out and (s.n_tested or s.by_fold)]
                     self._best = max([self._best, *predicted])
                     stage.advance()
-                self._measure_stability(done)
+                self._make_again(done)
         except (KeyboardInterrupt, Stopped):
             complete = len(done) == len(self.trials)
             return self._finished(done, facts), facts, complete
@@ -188,28 +191,45 @@ class StudyRunner:
                 self.cache.put(key, *trial_to_plain(trial))
         return trial
 
-    def _measure_stability(self, done: dict[str, Trial]) -> None:
-        """Make the leading maps again from a subsample of the rows with another seed, and add what stays as a score."""
+    def _make_again(self, done: dict[str, Trial]) -> None:
+        """Make the leading maps again from subsamples with other seeds, and add what stays and their fidelity."""
         n, seed = len(self.data.X), self.size.seed
         leading = _leading(list(done.values()), self.size.k)
-        rows = np.sort(np.random.default_rng(seed).permutation(n)[: subsample_size(n)])
+        rng = np.random.default_rng(seed)
+        parts = [np.sort(rng.permutation(n)[: subsample_size(n)]) for _ in range(AGAIN)]
+        scorers: dict[int, EmbeddingScorer] = {}  # of the parts, for all maps
         for planned in self.trials:
             trial = done[planned.name]
             if planned.name not in leading:
-                done[planned.name] = replace(
-                    trial, scores={name: score for name, score in trial.scores.items() if name != STABILITY}
-                )
-                continue
-            if STABILITY in trial.scores or trial.Z is None:
-                continue
-            other = {"random_state": seed + 1} if "random_state" in planned.parameters else {}
-            fitted = None if (planned.fitted_rows or 0) >= len(rows) else planned.fitted_rows
-            again = self._fitted(replace(planned, parameters=planned.parameters | other, rows=rows, fitted_rows=fitted))
-            found = None if again.Z is None else stability(trial.Z, again.Z[self.shown], seed)
-            if found is not None:
-                trial = done[planned.name] = replace(trial, scores=trial.scores | {STABILITY: found})
+                scores = {name: score for name, score in trial.scores.items() if name not in (STABILITY, REFITTED)}
+                done[planned.name] = replace(trial, scores=scores)
+            elif STABILITY not in trial.scores and trial.Z is not None:
+                found = [self._again(planned, trial.Z, r, rows, scorers) for r, rows in enumerate(parts)]
+                scores = refitted([each for each in found if each is not None])
+                done[planned.name] = replace(trial, scores=trial.scores | scores)
                 if planned.name in self._keys:
-                    self.cache.put(self._keys[planned.name], *trial_to_plain(trial))
+                    self.cache.put(self._keys[planned.name], *trial_to_plain(done[planned.name]))
+
+    def _again(
+        self, planned: Planned, Z: np.ndarray, r: int, rows: np.ndarray, scorers: dict[int, EmbeddingScorer]
+    ) -> tuple[float, float] | None:
+        """What stays of a map, Z, when it is made again from some rows, and the fidelity of the new one."""
+        seed = self.size.seed + 1 + r
+        other = {"random_state": seed} if "random_state" in planned.parameters else {}
+        own = None if planned.estimator is None else seeded(planned.estimator, seed)
+        fitted = None if (planned.fitted_rows or 0) >= len(rows) else planned.fitted_rows
+        again = self._fitted(
+            replace(planned, parameters=planned.parameters | other, estimator=own, rows=rows, fitted_rows=fitted)
+        ).Z
+        stays = None if again is None else stability(Z, again[self.shown], self.size.seed)
+        if stays is None or again is None:
+            return None
+        if r not in scorers:
+            X = np.ascontiguousarray(self.data.X[rows])
+            graph = nearest_neighbors(X, neighbors_for(len(X)), LocalRun())
+            scorers[r] = EmbeddingScorer.prepare(X, graph, None, self.size.seed)
+        scores = scorers[r].measure(np.ascontiguousarray(again[rows]), labels_seen=False).scores
+        return (stays, scores[FIDELITY].value) if FIDELITY in scores else None
 
     def _score_to_beat(self, planned: Planned) -> float | None:
         """Above which score a method is fitted again without the held-out rows: always if it is linear, which is cheap.

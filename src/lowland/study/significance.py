@@ -10,6 +10,7 @@ import numpy as np
 from lowland.quality.measure import wilson_interval
 from lowland.trial.prediction import r2_of_folds
 from lowland.trial.records import Score
+from lowland.trial.scores import error_of_refits
 
 MARGIN = 0.02  # equivalence margin for scores without a confidence interval
 EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
@@ -45,6 +46,17 @@ def differ(a: Score, b: Score, tried: int = 1) -> bool | None:
         return None
     wider = NormalDist().inv_cdf(1 - ALPHA / 2 / tried) / NormalDist().inv_cdf(1 - ALPHA / 2)
     return wider * (low.high - low.value + high.value - high.low) < high.value - low.value
+
+
+def differ_again(a: Score, b: Score) -> bool | None:
+    """Whether a is significantly above b when both maps are made again; None if they were not, or only once.
+
+    The maps are made from the same subsamples, so their differences are compared with 0 by a t-test.
+    """
+    if len(a.by_fold) < 2 or len(a.by_fold) != len(b.by_fold):
+        return None
+    d = np.array(a.by_fold) - np.array(b.by_fold)
+    return bool(d.mean() > error_of_refits(d))
 
 
 def score_of_choice(choose: Callable[[Callable[[Score], Score]], Score], example: Score) -> Score:

@@ -14,7 +14,7 @@ from lowland.arrays.namespace import to_numpy
 from lowland.errors import LowlandError, Stopped
 from lowland.math.neighbors.search import NearestAmong
 from lowland.methods.base.traits import traits_of
-from lowland.quality.class_separation import held_out_interval
+from lowland.quality.class_separation import held_out_interval, nearest_neighbor_accuracy, neighborhood_hit, silhouette
 from lowland.quality.measure import student_quantile
 from lowland.trial.records import Score
 
@@ -156,7 +156,25 @@ class PredictionTest:
                 seen = np.asarray(model.classes_).astype(np.int64)
                 P[np.ix_(test, seen)] = to_numpy(model.predict_proba(_rows(C, test)))
             found |= self._scores(LINEAR_ACCURACY, P, everything, OWN, how)
+        if labels is not None and self.n_classes is not None:
+            found |= self._separation([Z for _, Z in fits])
         return {name: replace(score, held_out=True) for name, score in found.items()}
+
+    def _separation(self, Zs: list[np.ndarray]) -> dict[str, Score]:
+        """How well a supervised map separates classes it has not seen: of held-out rows, in the map of each fold."""
+        folds = self._folds(np.ones(len(self.y), dtype=bool))
+        least = min((len(test) for _, test in folds), default=0)
+        if least <= NEIGHBORS:
+            return {}
+        measured = [
+            [measure(Z[test], self.y[test]) for measure in (neighborhood_hit, nearest_neighbor_accuracy, silhouette)]
+            for Z, (_, test) in zip(Zs, folds, strict=True)
+        ]
+        how = "Of held-out rows, placed by the method fitted without them, mean over folds."
+        return {
+            each[0].name: _of_folds([one.value for one in each], f"{each[0].about} {how}", least=-1.0)
+            for each in zip(*measured, strict=True)
+        }
 
     @property
     def n_folds(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -15,6 +17,7 @@ from lowland.math.neighbors.search import nearest_neighbors
 from lowland.quality import OriginalSpace
 from lowland.quality.evaluation import evaluate_in_detail
 from lowland.quality.kept_neighbors import neighbors_that_stay
+from lowland.quality.measure import student_quantile
 from lowland.run.local import LocalRun
 from lowland.run.processes import error_text
 from lowland.run.settings import config
@@ -26,7 +29,7 @@ NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; sma
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST, CORRELATION, FIDELITY = "area under R_NX", "trustworthiness", "Pearson correlation", "fidelity"
-STABILITY = "stability"
+STABILITY, REFITTED = "stability", "fidelity when made again"
 PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 LEAST_TO_COMPARE = 20  # rows in a map and in one made again
@@ -135,14 +138,42 @@ def fidelity(area: Score, correlation: Score) -> Score:
     return replace(mean, low=low, high=high)
 
 
-def stability(Z: np.ndarray, again: np.ndarray, seed: int) -> Score | None:
+def stability(Z: np.ndarray, again: np.ndarray, seed: int) -> float | None:
     """Return how much of a map stays when it is made again from a subsample; None if too few rows are in both."""
     both = np.isfinite(Z).all(axis=1) & np.isfinite(again).all(axis=1)
     if both.sum() < LEAST_TO_COMPARE:
         return None
-    stay = neighbors_that_stay(np.asarray(Z[both], np.float64), again[both], np.random.default_rng(seed))
-    about = "Fraction of neighbors in the map that stay when it is made again from a subsample with another seed."
-    return Score(float(stay.mean()), "higher", about)
+    return float(neighbors_that_stay(np.asarray(Z[both], np.float64), again[both], np.random.default_rng(seed)).mean())
+
+
+def refitted(found: list[tuple[float, float]]) -> dict[str, Score]:
+    """Return the stability and the fidelity of maps that were made again, as scores; without any, none."""
+    if not found:
+        return {}
+    stays, faithful = zip(*found, strict=True)
+    how = "when it is made again from subsamples with other seeds"
+    return {
+        STABILITY: _of_refits(stays, f"Fraction of neighbors in the map that stay {how}."),
+        REFITTED: replace(_of_refits(faithful, f"Fidelity of the map {how}."), by_fold=faithful),
+    }
+
+
+def error_of_refits(values: Sequence[float]) -> float:
+    """Return half of the 95% confidence interval of a mean over refits to subsamples, of one value infinite.
+
+    Subsamples overlap: the variance of their mean is corrected as by Nadeau and Bengio (2003,
+    doi:10.1023/A:1024068626366), for subsamples that leave out a quarter as many rows as they contain.
+    """
+    if len(values) < 2:
+        return math.inf
+    return student_quantile(len(values) - 1) * float(np.std(values, ddof=1)) * math.sqrt(1 / len(values) + 1 / 4)
+
+
+def _of_refits(values: Sequence[float], about: str) -> Score:
+    mean, half = float(np.mean(values)), error_of_refits(values)
+    if half == math.inf:
+        return Score(mean, "higher", about)
+    return Score(mean, "higher", about, max(0.0, mean - half), min(1.0, mean + half))
 
 
 def neighbors_for(n: int) -> int:

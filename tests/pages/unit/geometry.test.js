@@ -16,6 +16,7 @@ import { gridFor } from "../../../src/lowland/pages/view/layout.js";
 import { MapData } from "../../../src/lowland/pages/view/model.js";
 import { gridOf, nearestSlot } from "../../../src/lowland/pages/view/nearest.js";
 import { nearOnMap, neighborSets } from "../../../src/lowland/pages/view/neighbors.js";
+import { contoursOf } from "../../../src/lowland/pages/view/overlay.js";
 import { HIDDEN, RowStates, insideBox, insideLasso, underBrush } from "../../../src/lowland/pages/view/rows.js";
 
 const HOME = { zoom: 1, x: 0, y: 0 };
@@ -231,4 +232,24 @@ test("panels that fit fill the room without scrolling; too many keep their least
   assert.equal(gridFor(2, 300, 900, 170).columns, 1);
   const crowded = gridFor(60, 800, 500, 170);
   assert.ok(crowded.height >= 170 && (800 - 10 * (crowded.columns - 1)) / crowded.columns >= 170);
+});
+
+test("contours of a plane are straight, at round values, and end where the surface ends", () => {
+  const x = [0, 1, 2, 3, 4],
+    y = [0, 10, 20],
+    heights = y.map((v) => x.map((u) => (u > 3 && v > 10 ? null : 2 * u + v)));
+  const found = contoursOf({ x, y, heights }, 2);
+  assert.deepEqual(
+    found.map(({ value }) => value),
+    [0, 5, 10, 15, 20, 25].filter((value) => found.some((each) => each.value === value)),
+  );
+  assert.ok(found.length >= 4);
+  for (const { value, coordinates } of found) {
+    const many = coordinates.length / 2;
+    assert.equal(many % 2, 0);
+    for (let i = 0; i < many; i++) {
+      assert.ok(Math.abs(2 * coordinates[i] + coordinates[many + i] - value) < 1e-5);
+      assert.ok(!(coordinates[i] > 3 && coordinates[many + i] > 10));
+    }
+  }
 });

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
@@ -15,13 +16,15 @@ from lowland.errors import LowlandError
 from lowland.explorer.catalog import catalog, checked_parameters
 from lowland.explorer.queue import Job
 from lowland.explorer.repeat import code_of
-from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary
+from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded, decoded_mask
+from lowland.explorer.routes.tables import MaskRequest
 from lowland.explorer.session import Session
-from lowland.explorer.workspace import RequestError, read_json
+from lowland.explorer.workspace import FILES_OF_ANSWERS, RequestError, read_json
 from lowland.run.processes import TaskOutcome
 
 router = APIRouter(tags=["maps"], route_class=CheckedRoute)
 MOST_WAIT = 60.0  # seconds that a request waits for an estimate
+MOST_GROUPS = 100  # classes that are tested
 ESTIMATED = ("seconds", "low", "high", "bytes", "basis")
 
 
@@ -178,6 +181,90 @@ async def curves(here: CurrentSession, m: str) -> Any:
     here.map(m, done=True)
     path = here.workspace.map(m) / "curves.json"
     return read_json(path) if path.exists() else {}
+
+
+# --- questions: is it real, and what do its axes mean? ---
+
+
+class GroupsRequest(BaseModel):
+    """Clusters or classes that are shown: the codes of the rows in base64. A code beyond the levels means none."""
+
+    name: str = Field(max_length=200)
+    kind: Literal["u1", "u2"]
+    codes: str
+    levels: list[str] = Field(min_length=2, max_length=MOST_GROUPS)
+
+
+@router.post("/api/maps/{m}/answers/reliability", status_code=202)
+async def ask_reliability(here: CurrentSession, m: str) -> dict[str, Any]:
+    """Ask whether a map is real: reliability and stability of its points, and whether its dense regions are groups."""
+    return here.public(here.ask(m, "reliability", {}))
+
+
+@router.post("/api/maps/{m}/answers/groups", status_code=202)
+async def ask_groups(here: CurrentSession, m: str, wanted: GroupsRequest) -> dict[str, Any]:
+    """Ask whether clusters or classes are separate groups in the data."""
+    size = {"u1": 1, "u2": 2}[wanted.kind] * here.map(m, done=True)["n"]
+    if len(decoded(wanted.codes, "codes")) != size:
+        raise RequestError(422, "codes: there must be one for each row. Reload the page.")
+    return here.public(here.ask(m, "groups", wanted.model_dump()))
+
+
+@router.post("/api/maps/{m}/answers/axes", status_code=202)
+async def ask_axes(here: CurrentSession, m: str) -> dict[str, Any]:
+    """Ask which columns follow the axes of a map: those it was made from, labels, and those that are only shown."""
+    columns = here.table(here.map(m)["table"], ready=True)["columns"]
+    used = [j for j, column in enumerate(columns) if column["role"] in ("feature", "label", "keep", "weight")]
+    return here.public(here.ask(m, "axes", {"columns": used}))
+
+
+class SurfaceRequest(BaseModel):
+    """A column of numbers."""
+
+    column: int = Field(ge=0)
+
+
+@router.post("/api/maps/{m}/answers/surface", status_code=202)
+async def ask_surface(here: CurrentSession, m: str, wanted: SurfaceRequest) -> dict[str, Any]:
+    """Ask for a smooth surface of a column over the first two axes of a map."""
+    columns = here.table(here.map(m)["table"], ready=True)["columns"]
+    if wanted.column >= len(columns):
+        raise RequestError(404, f"The table has no column {wanted.column}. It has {len(columns)} columns.")
+    name = columns[wanted.column]["name"]
+    return here.public(here.ask(m, "surface", {"column": wanted.column, "name": name}))
+
+
+@router.post("/api/maps/{m}/answers/region", status_code=202)
+async def ask_region(here: CurrentSession, m: str, wanted: MaskRequest) -> dict[str, Any]:
+    """Ask how a map moves with the columns where the selected rows are."""
+    count = int(decoded_mask(wanted.mask, here.map(m, done=True)["n"]).sum())
+    return here.public(here.ask(m, "region", {"mask": wanted.mask, "name": f"{count:,} rows"}))
+
+
+@router.get("/api/maps/{m}/answers/{question}")
+async def answer(here: CurrentSession, m: str, question: str) -> Any:
+    """Return the answer to a question about a map."""
+    return read_json(_answer_file(here, m, question, f"answer-{question}.json"))
+
+
+@router.get("/api/maps/{m}/answers/{question}/{value}", **BINARY)
+async def points_of_answer(here: CurrentSession, m: str, question: str, value: str, request: Request) -> Response:
+    """Return a value of each row, float32: class, p, stability or region. NaN: not known."""
+    return binary(request, _answer_file(here, m, question, f"point-{value}.f32").read_bytes())
+
+
+def _answer_file(here: Session, m: str, question: str, name: str) -> Path:
+    asked = here.map(m, done=True).get("answers", {}).get(question)
+    path = here.workspace.map(m) / name
+    if asked is None or asked["status"] != "done" or not FILES_OF_ANSWERS.fullmatch(name) or not path.exists():
+        raise RequestError(404, "There is no answer to this question yet. Ask it first.")
+    return path
+
+
+@router.delete("/api/maps/{m}/answers/{question}")
+async def forget_answer(here: CurrentSession, m: str, question: str) -> dict[str, Any]:
+    """Stop answering a question, or forget its answer."""
+    return here.public(here.forget_answer(m, question))
 
 
 @router.get("/api/maps/{m}/model", **BINARY)

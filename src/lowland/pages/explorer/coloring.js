@@ -2,6 +2,7 @@
 
 import { el } from "../view/elements.js";
 import { bytesOf } from "../view/saving.js";
+import { answerColoring, answerWords, isAnswered } from "./answers.js";
 import { getFloats, postJson } from "./api.js";
 import { button, choice, labeled } from "./elements.js";
 import { attempt, openDialog } from "./notices.js";
@@ -50,9 +51,13 @@ export function coloringPicker(app) {
       text: name,
       note: MEASURES[name] ?? "trust of every point",
     }));
+    const real = store
+      .mapList()
+      .filter((map) => isAnswered(map))
+      .map((map) => ({ key: `answer:${map.id}`, text: `Reliability of ${map.name}`, note: "is it real?" }));
     return [
       { name: "", items: own },
-      { name: "Trust", items: trust },
+      { name: "Trust", items: [...real, ...trust] },
       { name: "Computed", items: computed },
       { name: "Columns", items: columns },
     ];
@@ -65,6 +70,7 @@ export function coloringPicker(app) {
     if (kind === "clusters") clusterDialog(app, (coloring) => colorBy(app, coloring));
     else if (kind === "distance") await colorByDistance(app);
     else if (kind === "column") await colorBy(app, { kind, column: Number(rest) });
+    else if (kind === "answer") await colorBy(app, { kind, map: rest, value: "class" });
     else if (kind === "trust") await colorBy(app, { kind, measure: rest });
     else if (kind === "cluster") await colorBy(app, { kind, index: Number(rest) });
     else await colorBy(app, { kind });
@@ -75,6 +81,7 @@ export function coloringPicker(app) {
     if (!table?.columns) return "";
     if (coloring.kind === "label") return table.columns.find((column) => column.role === "label")?.name ?? "One color";
     if (coloring.kind === "column") return table.columns[coloring.column ?? -1]?.name ?? "";
+    if (coloring.kind === "answer") return answerWords(store, coloring);
     if (coloring.kind === "trust") return `Trust: ${coloring.measure}`;
     if (coloring.kind === "cluster") return store.clusterings[coloring.index ?? -1]?.name ?? "Clusters";
     if (coloring.kind === "distance") return `Distance from row ${coloring.row}`;
@@ -101,8 +108,11 @@ export async function colorBy(app, coloring) {
   const { store, stage } = app;
   const { view } = stage;
   if (!view) return;
+  if (coloring.kind === "answer" && !isAnswered(store.maps.get(coloring.map ?? ""))) coloring = { kind: "label" };
   const done = await attempt(async () => {
-    if (coloring.kind === "trust" && coloring.measure) {
+    if (coloring.kind === "answer") {
+      await view.colorBy(await answerColoring(store, coloring));
+    } else if (coloring.kind === "trust" && coloring.measure) {
       await stage.loadTrust(coloring.measure);
       await view.colorBy({ kind: "trust", measure: coloring.measure });
     } else if (coloring.kind === "cluster") {

@@ -2,6 +2,7 @@
 
 import { curveChart } from "../view/charts.js";
 import { BETTER, bytes, duration, el, offer, score } from "../view/elements.js";
+import { answersBox } from "./answers.js";
 import { getFile, getJson } from "./api.js";
 import { actionMenu, button, choice, copyButton, facts, glyph, replace, symbolButton } from "./elements.js";
 import {
@@ -34,7 +35,7 @@ export function mapPane(app) {
   const numbers = el("div");
   const charts = el("div", { class: "charts" });
   const placed = el("div");
-  const pane = el("div", { class: "pane-body" }, head, numbers, charts, placed);
+  const pane = el("div", { class: "pane-body" }, head, answersBox(app), numbers, charts, placed);
   let chartsOf = "";
   let seen = "";
 

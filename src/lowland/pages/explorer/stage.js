@@ -225,7 +225,7 @@ export function createStage(app) {
   // A map is computed again: its points stay in sight until the new ones come.
   function renew(id) {
     loaded.delete(id);
-    if (stage.mapData(id)) stage.view?.update(id, { trust: {}, placed: null });
+    if (stage.mapData(id)) stage.view?.update(id, { trust: {}, placed: null, overlay: null });
   }
 
   async function fetchCoordinates(map) {

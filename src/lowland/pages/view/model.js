@@ -130,6 +130,7 @@ export class MapData {
   // coordinates: Float32Array, component after component; NaN: the row is not on the map; null: none yet.
   // status: "queued", "running", "done", "failed", "canceled" or "broken"; progress: { fraction, text }.
   // trust: { measure: { values, low, high, better } }; placed: { coordinates, names }, rows placed later.
+  // overlay: { arrows: { coordinates, names }, contours: [{ value, coordinates }] }, drawn over the points.
   // badge: a word beside the name, such as "recommended". axes: [{ name, share, columns }], of a linear map.
   /** @param {MapFields} fields */
   constructor({
@@ -146,6 +147,7 @@ export class MapData {
     curves = {},
     scores = {},
     placed = null,
+    overlay = null,
     badge = null,
     axes = null,
   }) {
@@ -161,6 +163,7 @@ export class MapData {
     this.curves = curves;
     this.scores = scores;
     this.placed = placed;
+    this.overlay = overlay;
     this.badge = badge;
     this.axes = axes;
     /** @type {Float32Array | null} */

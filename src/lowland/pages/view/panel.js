@@ -4,6 +4,7 @@ import { MISSING } from "./colors.js";
 import { flatFrame, placeOf, solidFrame, turn, wholeZoom } from "./frames.js";
 import { axisText } from "./names.js";
 import { gridOf, nearestSlot } from "./nearest.js";
+import { drawOverlay } from "./overlay.js";
 import { FEW, MANY, inSight, radiusOf } from "./painter.js";
 import { HOME, PanelBox } from "./panel_box.js";
 import { HIDDEN, SELECTED } from "./rows.js";
@@ -163,11 +164,15 @@ export class Panel extends PanelBox {
 
   /** @type {(wide: number, high: number) => (Point | null)[]} */
   placedPixels(wide, high) {
-    const { placed, components } = this.map;
-    if (!placed || !this.frame || this.motion) return [];
-    const many = placed.coordinates.length / components,
+    return this.map.placed ? this.pixelsOf(this.map.placed.coordinates, wide, high) : [];
+  }
+
+  // Where coordinates are drawn, component after component; null: nowhere.
+  pixelsOf(coordinates, wide, high) {
+    if (!this.frame || this.motion) return [];
+    const many = coordinates.length / this.map.components,
       place = this.place(wide, high),
-      [x, y] = this.frame.ofPlaced(placed.coordinates, many);
+      [x, y] = this.frame.ofPlaced(coordinates, many);
     return Array.from({ length: many }, (_, i) => {
       const at = /** @type {Point} */ ([x(i) * place.ax + place.bx, y(i) * place.ay + place.by]);
       return Number.isFinite(at[0] + at[1]) ? at : null;
@@ -221,6 +226,7 @@ export class Panel extends PanelBox {
     const edges = this.edgeSlots(scene.place, rect.wide, rect.high);
     this.drawArrows(context, rect, scene, edges, scale);
     this.drawPlaced(context, rect, scale);
+    if (this.map.overlay) drawOverlay(context, rect, this, scale);
     this.tellOutside(edges.length);
     this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
     return scene.written;

@@ -252,7 +252,7 @@ export class View extends LinkedRows {
         const from = before[i];
         if (from && from.X.length === map.n) this.stage.move(panel, from, map.status === "running" ? 350 : 700);
         else this.stage.ask([panel]);
-      } else if ("placed" in fields) this.stage.ask([panel]);
+      } else if ("placed" in fields || "overlay" in fields) this.stage.ask([panel]);
       panel.tell();
     });
     if (fields.trust) this.recolorTrust();
