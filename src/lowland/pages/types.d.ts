@@ -445,6 +445,7 @@ interface TableRecord {
   progress?: { fraction?: number | null; text?: string } | null;
   duplicates?: number;
   notes?: Finding[];
+  findings?: Finding[]; // of the prepared rows
   suggestions?: Finding[];
   unprepared?: string | null;
   prepared?: Record<string, string>;
