@@ -16,6 +16,7 @@ from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, MissingExtra
 from lowland.math.selection.subset_search import Step
 
+SWEPT = lowland.sweep(lowland.PCA(2), load_dataset("iris").X, whiten=[False, True])
 SOME = np.random.default_rng(0).standard_normal((12, 4))
 
 CALLS = {
@@ -31,6 +32,7 @@ CALLS = {
     "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
     "surface": lambda ax: plots.surface(SOME, lambda at: at[:, 0], ax=ax),
+    "sweep": lambda ax: plots.sweep(SWEPT, ax=ax),
     "thumbnails": lambda ax: plots.thumbnails(SOME, SOME, (2, 2), count=3, ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
     "dendrogram": lambda ax: plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], [0, 0, 1], ax=ax),

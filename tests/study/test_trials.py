@@ -139,7 +139,7 @@ def test_a_failure_is_a_trial(shared):
     assert "at most 149" in trial.error
     assert trial.Z is None
     unknown = fit_trial(Planned("PCA", "PCA", {"flavour": 1}), shared)
-    assert unknown.error.startswith("TypeError: ")
+    assert unknown.error.startswith("PCA(flavour=...): no such parameter.")
     assert unknown.error.endswith(".")
 
 

@@ -15,7 +15,7 @@ class LocalMAP(
     order_free=False,
     min_rows=4,
     study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),
-    warm={"num_iters": (0, 0, 450)},  # the first two phases would arrange the points anew
+    warm={"num_iters": (0, 0, 450)},  # the first two phases would rearrange the points
     quick={"num_iters": (20, 20, 40)},
 ):
     """LocalMAP: PaCMAP whose last phase adjusts the pairs to the map, so that nearby clusters separate.

@@ -13,7 +13,7 @@ class PaCMAP(
     order_free=False,
     min_rows=4,
     study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),
-    warm={"num_iters": (0, 0, 450)},  # the first two phases would arrange the points anew
+    warm={"num_iters": (0, 0, 450)},  # the first two phases would rearrange the points
     quick={"num_iters": (20, 20, 40)},
 ):
     """PaCMAP: neighbors attract, mid-near pairs first arrange the map as a whole, further pairs repel.

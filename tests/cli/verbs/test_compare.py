@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lowland.cli.verbs import compare as verb
@@ -21,6 +22,10 @@ def cache_folder(folder, monkeypatch):
 
 
 def test_a_table_of_trials_and_the_advice(lowland, labeled):
+    words = ("compare", labeled, "--label", "way", "--methods", "pca")
+    assert "looks like noise" in lowland(*words).stdout  # four independent columns
+    table = pd.read_csv(labeled)
+    table.assign(b=table["a"] + table["b"] / 4, d=table["c"] + table["d"] / 4).to_csv(labeled, index=False)
     result = lowland("compare", labeled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()

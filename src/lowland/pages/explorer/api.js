@@ -26,6 +26,8 @@ function failure(status, text) {
   return new ApiError(`The server answered with error ${status}. Its terminal may say more.`, "Error", status);
 }
 
+const KEPT_ALIVE = 16_000; // characters: browsers send up to 64 kB after the page has gone
+
 /** @type {Map<AbortController, string>} */
 const asked = new Map(); // requests under way: what aborts them -> path
 
@@ -51,6 +53,7 @@ async function ask(method, path, { json, form } = {}) {
   if (json !== undefined) {
     options.body = JSON.stringify(json);
     options.headers = { "Content-Type": "application/json" };
+    options.keepalive = method === "PUT" && options.body.length < KEPT_ALIVE; // the state of a page that is left
   }
   if (form) options.body = form;
   let answer;

@@ -58,7 +58,7 @@ function drawing(app, column, prepare, show) {
     try {
       await (loading ??= column.ready().then((values) => prepare(/** @type {ArrayLike<number>} */ (values))));
     } catch {
-      loading = null; // tried again when it is seen again; a lost connection is told elsewhere
+      loading = null; // tried again when it is seen again; another part of the page reports a lost connection
       return;
     }
     if (app.stage.table?.columns.includes(column)) show();
