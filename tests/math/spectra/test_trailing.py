@@ -372,3 +372,21 @@ def test_invalid_input_is_reported():
         smallest(broken, 1)
     with pytest.raises(DataError, match="only zeros"):
         smallest(sparse.csr_array((600, 600)), 1)
+
+
+def test_a_dense_factor_on_a_device_gives_the_same_pairs_and_this_machine_stands_in_for_it(monkeypatch):
+    torch = pytest.importorskip("torch")
+    n = 700
+    A = sparse.diags_array([2.0, -1.0, -1.0], offsets=[0, 1, -1], shape=(n, n)).tocsr()
+    here = smallest(A, 3)
+    monkeypatch.setattr(trailing, "on_accelerator", lambda X: X is not None)
+    home, used = torch.zeros((1, 1), dtype=torch.float64), []
+    dense = trailing._dense_lu
+    monkeypatch.setattr(trailing, "_dense_lu", lambda *given: used.append(1) or dense(*given))
+    there = smallest(A, 3, home=home)
+    assert used
+    np.testing.assert_allclose(there.values, here.values, rtol=1e-9)
+    np.testing.assert_allclose(there.vectors, here.vectors, atol=1e-6)
+    monkeypatch.setattr(trailing, "_dense_lu", lambda *_: None)  # too little memory
+    for solver in ("auto", "arpack"):
+        np.testing.assert_allclose(smallest(A, 3, home=home, solver=solver).values, here.values, rtol=1e-9)

@@ -44,7 +44,7 @@ _STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fall back to
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
 _HOPELESS = 4 * 3600.0  # predicted seconds: only a factorization is feasible, with more memory
-_DENSE_ON_DEVICE = 40_000  # points whose dense matrix, its factor and a copy take 40 GB of a device
+_DENSE_ON_DEVICE = 40_000  # points whose dense matrix and its factor take 26 GB of a device
 _INT32 = 2**31 - 1  # the index range of SuperLU
 _WIDEST_LEVEL = 0.25  # fraction of the points: separators are no larger, however wide a level is
 
@@ -89,6 +89,11 @@ def trailing_eigenpairs(
     device = home if on_accelerator(home) and n <= _DENSE_ON_DEVICE else None
     problem = replace(TrailingProblem.of(A, m, largest, tol or _TOL, max_iter), root=root, home=device)
     with blas_on_one_thread():  # blocks have few columns, for which one thread is fastest
+        if problem.home is not None:
+            found = _by_factor(problem, run, rng) if solver in ("auto", "arpack") else None
+            if found is not None and not problem.is_bad(found):
+                return _finished(found, problem.A, skip)
+            problem = replace(problem, home=None)
         if solver == "auto":
             return _finished(_cheapest_first(problem, run, rng), problem.A, skip)
         pairs = _by_factor(problem, run, rng) if solver == "arpack" else _by_filter(problem, run, rng)
@@ -200,10 +205,6 @@ class TrailingProblem:
 
 def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> Eigenpairs:
     """Solve by the solver of lower predicted cost; by the other one if it fails."""
-    if problem.home is not None:
-        pairs = _by_factor(problem, run, rng)
-        if pairs is not None and not problem.is_bad(pairs):
-            return pairs
     factor_seconds, factor_bytes, filter_seconds, *_ = problem.costs
     fits = factor_bytes <= run.budget
     if not fits and filter_seconds > _HOPELESS:
@@ -363,17 +364,21 @@ def _factor(problem: TrailingProblem, run: Run) -> tuple[float, Callable[[np.nda
     return 0.0, None
 
 
-def _dense_lu(A: Any, shift: float, home: Array) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the solver of (A + εI)x = b by a dense factorization on the device of ``home``.
+def _dense_lu(A: Any, shift: float, home: Array) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Return the solver of (A + εI)x = b by a dense factorization on the device of ``home``; None where it cannot.
 
     Its 2/3 n³ operations take a GPU less time than a sparse factorization takes here.
     """
     xp, n = xp_of(home), A.shape[0]
-    D = xp.zeros((n, n), dtype=xp.float64, device=device_of(home))
-    row = np.repeat(np.arange(n), np.diff(A.indptr))
-    D[like(row, D, xp.int64), like(A.indices, D, xp.int64)] = like(A.data, D)
-    D += xp.eye(n, dtype=xp.float64, device=device_of(home)) * shift
-    factors = xp.linalg.lu_factor(D)
+    row, each = np.repeat(np.arange(n), np.diff(A.indptr)), np.arange(n)
+    try:
+        D = xp.zeros((n, n), dtype=xp.float64, device=device_of(home))
+        row, column, each = (like(places, D, xp.int64) for places in (row, A.indices, each))
+        D[row, column] = like(A.data, D)
+        D[each, each] += shift
+        factors = xp.linalg.lu_factor(D)
+    except (RuntimeError, TypeError):  # the device has too little memory, or no float64
+        return None
     del D
 
     def solve(B: np.ndarray) -> np.ndarray:
