@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 TOOLS := node_modules/.bin
 
-.PHONY: check check-pages test bench hunt demo gallery docs texts clean
+.PHONY: check check-pages test bench hunt demo gallery docs texts site clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -57,5 +57,12 @@ docs: .venv/installed  ## generate pages and pictures
 texts: .venv/installed  ## the same without pictures: reference, tables
 	$(BIN)/python docs/generate.py --texts
 
+.venv/site: .venv/installed
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $@
+
+site: .venv/site  ## build the documentation site in site/; a warning or a broken link is an error
+	$(BIN)/sphinx-build -W --keep-going -q -d .venv/doctrees docs site
+
 clean:
-	rm -rf .venv node_modules demo gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules demo gallery site docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

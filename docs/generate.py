@@ -24,11 +24,23 @@ from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import Entry, entries, load_method
 
 DOCS = Path(__file__).parent
-README = DOCS.parent / "README.md"
+METHODS = DOCS / "methods" / "index.md"
+API = DOCS / "api" / "index.md"
 WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
+PURPOSES = (  # the order of the tables of methods; each method names its purpose in the table "In short" of its page
+    "Linear axes",
+    "Maps that keep neighbors together",
+    "Maps that keep distances",
+    "Curved manifolds",
+    "Counts and categories",
+    "Known classes",
+    "Learned codes",
+    "Choose or merge columns",
+)
 MODULES = ("data", "quality", "plots", "study", "rules", "algorithms", "errors")
 SHORT = (
+    "Purpose",
     "Preserves",
     "Linear",
     "Time",
@@ -41,7 +53,8 @@ SHORT = (
 def main(*, draw_pictures: bool = True) -> None:
     """Generate everything."""
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
-    README.write_text(with_methods(README.read_text(encoding="utf-8")), encoding="utf-8")
+    METHODS.write_text(with_methods(METHODS.read_text(encoding="utf-8")), encoding="utf-8")
+    API.write_text(names_of_the_site(), encoding="utf-8")
     WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")
     for name, draw in pictures().items() if draw_pictures else ():
         path = DOCS / "pictures" / f"{name}.png"
@@ -89,8 +102,8 @@ def drawn_by_page(page: Path) -> Any:
 
 
 def with_methods(text: str) -> str:
-    """Return the README with an up-to-date table of methods."""
-    return _between(text, "README.md", "methods", methods_table())
+    """Return the page that lists the methods with up-to-date tables."""
+    return _between(text, METHODS.name, "methods", methods_tables())
 
 
 def with_facts(text: str) -> str:
@@ -126,14 +139,54 @@ def _between(text: str, page: str, mark: str, table: str) -> str:
     return f"{before}{begin}\n\n{table}\n\n{end}{after}"
 
 
-def methods_table() -> str:
-    """Return one line per method: name and page, name on the command line, summary, accepted data."""
-    lines = ["| Method | Command line | Summary | Larger than memory | Sparse |", "|---|---|---|---|---|"]
+def methods_tables() -> str:
+    """Return one table per purpose, with a line per method: page, name on the command line, summary, accepted data."""
+    groups: dict[str, list[Entry]] = {}
     for entry in entries().values():
-        page = page_of(entry).relative_to(DOCS.parent).as_posix()
-        takes = (_large(entry), _yes(entry.takes_sparse))
-        lines.append(f"| [{entry.name}]({page}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |")
-    return "\n".join(lines)
+        groups.setdefault(in_short(entry)["Purpose"], []).append(entry)
+    unknown = set(groups) - set(PURPOSES)
+    if unknown:
+        raise ValueError(f"Unknown purpose: {', '.join(sorted(unknown))}. Choose from: {', '.join(PURPOSES)}.")
+    parts = []
+    for purpose in PURPOSES:
+        parts += [
+            f"## {purpose}",
+            "| Method | Command line | Summary | Larger than memory | Sparse |\n|---|---|---|---|---|",
+        ]
+        for entry in groups[purpose]:
+            takes = (_large(entry), _yes(entry.takes_sparse))
+            line = f"| [{entry.name}]({page_of(entry).name}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |"
+            parts[-1] += f"\n{line}"
+    return "\n\n".join(parts)
+
+
+def names_of_the_site() -> str:
+    """Return the start page of the reference on the site: every public name, with a page each."""
+    parts = [
+        "# Reference",
+        "This page is generated from the code. Every name has a page with its parameters, attributes and examples.",
+        "## Methods",
+        _pages("lowland", list(entries())),
+        "## Functions and classes of `lowland`",
+        _pages("lowland", [n for n in dir(lowland) if n not in entries() and n not in MODULES and n != "__version__"]),
+    ]
+    for public in MODULES:
+        module = importlib.import_module(f"lowland.{public}")
+        parts += [f"## `lowland.{public}`", _first_line(module), _pages(f"lowland.{public}", _public_names(module))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _pages(module: str, names: list[str]) -> str:
+    """Return the directive that lists names of a module and writes a page for each."""
+    listed = "\n".join(f"   {name}" for name in names)
+    return f"```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n   :toctree: generated\n\n{listed}\n```"
+
+
+def _public_names(module: Any) -> list[str]:
+    names = getattr(module, "__all__", None) or [
+        n for n, v in vars(module).items() if inspect.isclass(v) and v.__module__ == module.__name__
+    ]
+    return sorted(names)
 
 
 def facts_table() -> str:
@@ -182,10 +235,8 @@ def reference() -> str:
     ]
     for public in MODULES:
         module = importlib.import_module(f"lowland.{public}")
-        names = getattr(module, "__all__", None) or [
-            n for n, v in vars(module).items() if inspect.isclass(v) and v.__module__ == module.__name__
-        ]
-        parts += [f"## Names of `lowland.{public}`", _first_line(module), _names(f"lowland.{public}", sorted(names))]
+        names = _public_names(module)
+        parts += [f"## Names of `lowland.{public}`", _first_line(module), _names(f"lowland.{public}", names)]
     return "\n\n".join(parts) + "\n"
 
 
