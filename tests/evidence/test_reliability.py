@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import kstest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -296,16 +297,53 @@ def test_no_clusters_to_test() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Stopped by Ctrl-C")
-def test_an_interrupt_during_a_fit_stops_the_test() -> None:
+@pytest.mark.parametrize(("threads", "stage"), [(1, "minimizing"), (2, "mapping null data")])
+def test_an_interrupt_during_a_fit_stops_the_test(threads: int, stage: str) -> None:
     X, pressed = noise(40, 4, 0), []
 
     def press(event: lowland.Progress) -> None:
-        if event.stage.startswith("minimizing") and not pressed:  # t-SNE itself returns an unfinished map
+        if event.stage.startswith(stage) and not pressed:  # t-SNE itself returns an unfinished map
             pressed.append(event)
             raise KeyboardInterrupt
 
-    with lowland.config(progress=press), pytest.raises(KeyboardInterrupt):
+    with lowland.config(progress=press, threads=threads), pytest.raises(KeyboardInterrupt):
         lowland.reliability(X[:, :2], X, method=lowland.TSNE())
+
+
+@pytest.mark.parametrize("name", ["TSNE", "UMAP"])
+def test_the_number_of_threads_changes_no_bit(name: str) -> None:
+    X, _ = planted(60, 0)
+    model = getattr(lowland, name)(random_state=0).fit(X)
+    found = []
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            each = lowland.reliability(model, X)
+            found.append((each, each.clusters(np.arange(60) % 3)))
+    for each, clusters in found[1:]:
+        assert clusters == found[0][1]
+        for field in ("preservation", "p_values", "stability", "displacement", "jump"):
+            np.testing.assert_array_equal(getattr(each, field), getattr(found[0][0], field))
+
+
+def test_estimators_of_others_are_fitted_one_after_another() -> None:
+    running, most = [], []
+
+    class Others(TransformerMixin, BaseEstimator):
+        def fit(self, X, y=None):
+            running.append(1)
+            most.append(len(running))
+            self.embedding_ = X[:, :2]
+            running.pop()
+            return self
+
+        def fit_transform(self, X, y=None):
+            return self.fit(X).embedding_
+
+    X = noise(40, 4, 0)
+    with lowland.config(threads=4):
+        lowland.reliability(Others().fit(X), X)
+    assert max(most) == 1
+    assert len(most) == 31  # the map, 20 of null data, 10 of subsamples
 
 
 # --- command line ---

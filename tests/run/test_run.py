@@ -20,6 +20,7 @@ from lowland.run import memory
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
+from lowland.run.settings import settings
 
 
 @pytest.fixture
@@ -557,3 +558,38 @@ def test_the_default_budget_respects_the_limit_of_the_shell():
     limited = f"ulimit -v 4000000; exec {sys.executable} -c '{code}'"
     found = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=True).stdout
     assert int(found) <= 4_000_000 * 1024 // 2
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_fits_run_at_the_same_time_on_a_share_of_the_threads_and_in_order(threads: int) -> None:
+    together = threading.Barrier(threads)
+
+    def work(task: int) -> tuple[int, int]:
+        together.wait(timeout=10)
+        return 2 * task, settings().thread_count
+
+    with lowland.config(threads=threads):
+        found = LocalRun().fits("fitting", range(6), work)
+        assert settings().thread_count == threads
+    assert found == [(2 * task, 1) for task in range(6)]
+
+
+def test_an_interrupt_stops_fits_that_run() -> None:
+    started, ended = [], []
+
+    def press(event: lowland.Progress) -> None:
+        if len(started) == 2:
+            raise KeyboardInterrupt
+
+    def work(task: int) -> None:
+        started.append(task)
+        with LocalRun().stage("descending") as stage:
+            try:
+                while True:  # until a step is refused
+                    stage.advance()
+            finally:
+                ended.append(task)
+
+    with lowland.config(threads=2, progress=press), pytest.raises(KeyboardInterrupt):
+        LocalRun().fits("fitting", range(6), work)
+    assert sorted(ended) == sorted(started) == [0, 1]

@@ -11,9 +11,8 @@ from lowland.arrays.namespace import is_sparse
 from lowland.data.open import as_vector
 from lowland.errors import DataError
 from lowland.evidence.nulls import draw_null
-from lowland.evidence.problem import MapProblem
+from lowland.evidence.problem import MapProblem, fit_each
 from lowland.math.statistics.labels import classes_of, missing_labels
-from lowland.run.local import LocalRun
 
 Verdict = Literal["separate", "not separate", "undecided"]
 NULL_MAPS = 24
@@ -118,8 +117,9 @@ def test_clusters(
     part = problem.part(picked)
     rows = _plain(part.X)
     filled, nearest = _fillings(rows, codes[picked], len(names), rng)
-    emptiest = []
-    for _ in LocalRun().iterate("testing clusters", NULL_MAPS):
+
+    def emptiest(rng: np.random.Generator) -> float:
+        """The emptiest space around any cluster in a map of a Gaussian."""
         X = draw_null(rows, "gaussian", rng)
         _, Z = problem.embed(X, part.y, int(rng.integers(2**31 - 1)))
         there = np.isfinite(Z).all(axis=1)
@@ -127,8 +127,10 @@ def test_clusters(
         if len(null_names) < 2:  # no clusters to compare with: cut the map into as many as there are
             null_codes, null_names = find_clusters(Z[there], len(names))
         null_filled, _ = _fillings(X[there], null_codes, len(null_names), rng)
-        emptiest.append(np.nanmin(null_filled, initial=1.0))
-    as_empty = (np.array(emptiest)[None, :] <= np.nan_to_num(filled, nan=1.0)[:, None]).sum(axis=1)
+        return float(np.nanmin(null_filled, initial=1.0))
+
+    null = fit_each(problem.method, "testing clusters", rng.spawn(NULL_MAPS), emptiest)
+    as_empty = (np.array(null)[None, :] <= np.nan_to_num(filled, nan=1.0)[:, None]).sum(axis=1)
     p = (1 + as_empty) / (1 + NULL_MAPS)
     order = np.argsort(-sizes, kind="stable")
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,8 @@ from lowland.errors import DataError, DataTypeError
 from lowland.math.distances.metrics import Metric
 from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.inputs import check_same_rows, open_coordinates
-from lowland.run.run import run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Result, Task, run_for
 
 LEAST_ROWS = 20
 
@@ -100,6 +102,20 @@ def embed(method: Any, X: Any, y: Any, seed: int) -> tuple[Any, np.ndarray]:
     if getattr(model, "interrupted_", False):  # Ctrl-C ended this fit with an unfinished map
         raise KeyboardInterrupt
     return model, np.asarray(Z, dtype=np.float64)
+
+
+def fit_each(method: Any, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
+    """Return work(task) for tasks that fit a method, several at a time.
+
+    Methods that are not ours, or that call a user's function, are fitted one after another: they may not be safe in
+    threads.
+    """
+    from lowland.methods.base.method import Method
+
+    run = LocalRun()
+    if isinstance(method, Method) and not any(callable(value) for value in method.get_params().values()):
+        return run.fits(name, tasks, work)
+    return [work(tasks[i]) for i in run.iterate(name, len(tasks))]
 
 
 def _split(model: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from lowland.arrays.namespace import to_numpy
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError
 from lowland.evidence.nulls import Null, draw_null
-from lowland.evidence.problem import MapProblem, open_problem
+from lowland.evidence.problem import MapProblem, fit_each, open_problem
 from lowland.quality.alignment import Procrustes, pad_columns, rescale
 from lowland.quality.kept_neighbors import (
     SUBSAMPLES,
@@ -23,8 +23,6 @@ from lowland.quality.kept_neighbors import (
     subsample_size,
 )
 from lowland.quality.measure import student_quantile
-from lowland.run.local import LocalRun
-from lowland.run.run import Run
 
 if TYPE_CHECKING:
     from lowland.evidence.clusters import Cluster
@@ -214,14 +212,13 @@ def reliability(
     rng = generator(0 if random_state is None else random_state)
     seed = int(rng.integers(2**31 - 1))
     problem = open_problem(model, X, y, method)
-    run = LocalRun()
     references = choose_references(problem.n, rng)
     observed = preserved_neighbors(problem.X, problem.Z, references, problem.metric)
-    reference, maps = _null_preservation(problem, null, rng, run)
+    reference, maps = _null_preservation(problem, null, rng)
     p = null_p_values(observed, reference)
     q = false_discovery_rates(p)
     classes = np.where(q <= LEVEL, RELIABLE, np.where(p > 0.5, UNRELIABLE, UNCERTAIN))
-    stable = _refit(problem, rng, run)
+    stable = _refit(problem, rng)
 
     def spread(values: np.ndarray) -> np.ndarray:
         out = np.full((len(problem.kept), *values.shape[1:]), np.nan)
@@ -255,18 +252,19 @@ def false_discovery_rates(p: np.ndarray) -> np.ndarray:
     return np.asarray(false_discovery_control(p))
 
 
-def _null_preservation(problem: MapProblem, null: Null, rng: np.random.Generator, run: Run) -> tuple[np.ndarray, int]:
+def _null_preservation(problem: MapProblem, null: Null, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """The preservation of points in maps of null data, (N, 2), and the number of maps."""
     maps = int(np.clip(math.ceil(_NULL_POINTS / problem.n), 1, _MOST_NULL_MAPS))
-    found = []
-    for _ in run.iterate("mapping null data", maps):
+
+    def measure(rng: np.random.Generator) -> np.ndarray:
         X = draw_null(problem.X, null, rng, pairwise=problem.pairwise)
         _, Z = problem.embed(X, problem.y, int(rng.integers(2**31 - 1)))
         there = np.flatnonzero(np.isfinite(Z).all(axis=1))
         references = there[choose_references(len(there), rng)]
         points = there if len(there) <= _NULL_POINTS else np.sort(rng.permutation(there)[:_NULL_POINTS])
-        found.append(preserved_neighbors(X, Z, references, problem.metric, points))
-    return np.concatenate(found), maps
+        return preserved_neighbors(X, Z, references, problem.metric, points)
+
+    return np.concatenate(fit_each(problem.method, "mapping null data", rng.spawn(maps), measure)), maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,42 +276,72 @@ class _Refitted:
     interval: tuple[float, float]
 
 
-def _refit(problem: MapProblem, rng: np.random.Generator, run: Run) -> _Refitted:
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """A map of a subsample, compared with the whole map."""
+
+    at: np.ndarray  # rows of the subsample
+    stay: np.ndarray  # fraction of their neighbors that stay
+    moved: np.ndarray  # how far they moved
+    placed: np.ndarray  # rows that transform placed
+    jump: np.ndarray  # how far these moved
+
+
+def _refit(problem: MapProblem, rng: np.random.Generator) -> _Refitted:
     """Make the map again from subsamples of the rows."""
     n = problem.n
     size = subsample_size(n)
     order = rng.permutation(n)
     around, _ = rescale(problem.Z - problem.Z.mean(axis=0))
     whole = around / math.sqrt(float(np.mean(np.sum(around**2, axis=1))))
+    # small subsamples divide the rows, so that every row is in some; large ones are drawn independently
+    turned = [rng.permutation(n) if 2 * size > n else np.roll(order, -(r * n // REFITS)) for r in range(REFITS)]
+    tasks = [
+        (np.sort(t[:size]), t[size : size + _PLACED], own) for t, own in zip(turned, rng.spawn(REFITS), strict=True)
+    ]
+
+    def refit(task: tuple[np.ndarray, np.ndarray, np.random.Generator]) -> _Again:
+        return _refit_rows(problem, whole, *task)
+
     sums, times = np.zeros((n, 2)), np.zeros(n)
     jumps, placed = np.zeros(n), np.zeros(n)
     scores = []
-    for r in run.iterate("refitting subsamples", REFITS):
-        # small subsamples divide the rows, so that every row is in some; large ones are drawn independently
-        turned = rng.permutation(n) if 2 * size > n else np.roll(order, -(r * n // REFITS))
-        picked, left = np.sort(turned[:size]), turned[size : size + _PLACED]
-        part = problem.part(picked)
-        model, Z = problem.embed(part.X, part.y, int(rng.integers(2**31 - 1)))
-        there = np.flatnonzero(np.isfinite(Z).all(axis=1))
-        if len(there) < len(Z) // 2:
-            raise DataError(
-                "Fewer than half of the rows of a subsample have coordinates, so that maps cannot be compared. Fit the "
-                "method with `disconnected='connect'`."
-            )
-        Z, at = Z[there], picked[there]
-        stay = neighbors_that_stay(whole[at], Z, rng)
-        A, B = pad_columns(Z, whole[at])
-        align = Procrustes.onto(A, B)
-        sums[at, 0] += stay
-        sums[at, 1] += np.sqrt(np.sum((align(A) - B) ** 2, axis=1))
-        times[at] += 1
-        scores.append(float(stay.mean()))
-        if len(left) and hasattr(model, "transform") and not problem.pairwise:
-            A, B = pad_columns(np.asarray(to_numpy(model.transform(problem.X[left]))), whole[left])
-            jumps[left] += np.sqrt(np.sum((align(A) - B) ** 2, axis=1))
-            placed[left] += 1
+    for again in fit_each(problem.method, "refitting subsamples", tasks, refit):
+        sums[again.at] += np.column_stack([again.stay, again.moved])
+        times[again.at] += 1
+        jumps[again.placed] += again.jump
+        placed[again.placed] += 1
+        scores.append(float(again.stay.mean()))
     mean = float(np.mean(scores))
     half = student_quantile(REFITS - 1) * float(np.std(scores, ddof=1)) / math.sqrt(REFITS)
     each = np.divide(sums, times[:, None], out=np.full((n, 2), np.nan), where=times[:, None] > 0)
     jump = np.divide(jumps, placed, out=np.full(n, np.nan), where=placed > 0)
     return _Refitted(each[:, 0], each[:, 1], jump, mean, (max(0.0, mean - half), min(1.0, mean + half)))
+
+
+def _refit_rows(
+    problem: MapProblem, whole: np.ndarray, picked: np.ndarray, left: np.ndarray, rng: np.random.Generator
+) -> _Again:
+    """Make the map again from some rows, and place others that are left out."""
+    part = problem.part(picked)
+    model, Z = problem.embed(part.X, part.y, int(rng.integers(2**31 - 1)))
+    there = np.flatnonzero(np.isfinite(Z).all(axis=1))
+    if len(there) < len(Z) // 2:
+        raise DataError(
+            "Fewer than half of the rows of a subsample have coordinates, so that maps cannot be compared. Fit the "
+            "method with `disconnected='connect'`."
+        )
+    Z, at = Z[there], picked[there]
+    stay = neighbors_that_stay(whole[at], Z, rng)
+    A, B = pad_columns(Z, whole[at])
+    align = Procrustes.onto(A, B)
+    if problem.pairwise or not hasattr(model, "transform"):
+        left = left[:0]
+
+    def distance(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sqrt(np.sum((align(A) - B) ** 2, axis=1)))
+
+    moved, jump = distance(A, B), np.empty(0)
+    if len(left):
+        jump = distance(*pad_columns(np.asarray(to_numpy(model.transform(problem.X[left]))), whole[left]))
+    return _Again(at, stay, moved, left, jump)

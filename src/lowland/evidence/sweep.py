@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError, marked_text
-from lowland.evidence.problem import MapProblem, embed, open_problem
+from lowland.evidence.problem import MapProblem, embed, fit_each, open_problem
 from lowland.plain import html_table
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
 from lowland.quality.measure import student_quantile
@@ -155,11 +156,13 @@ def sweep(method: Any, X: Any, y: Any = None, *, random_state: Any = None, **val
     maps = [_whole_map(*methods[i], X, y, seed) for i in run.iterate("mapping all rows", len(methods))]
     n = maps[0].n
     measured = np.empty((SUBSAMPLES, len(maps), 2))
-    for r in run.iterate("refitting subsamples", SUBSAMPLES):
+    draws = []
+    for _ in range(SUBSAMPLES):
         picked, seed = np.sort(rng.permutation(n)[: subsample_size(n)]), int(rng.integers(2**31 - 1))
-        points = np.sort(rng.permutation(len(picked))[:MOST_POINTS])
-        for s, problem in enumerate(maps):
-            measured[r, s] = _measure(methods[s][0], problem, picked, points, seed)
+        draws.append((picked, np.sort(rng.permutation(len(picked))[:MOST_POINTS]), seed))
+    for s in run.iterate("comparing settings", len(maps)):
+        work = partial(_measure, methods[s][0], maps[s])
+        measured[:, s] = fit_each(methods[s][2], "refitting subsamples", draws, work)
     return Sweep(_judge(methods, measured))
 
 
@@ -199,8 +202,9 @@ def _whole_map(name: str, parameters: dict[str, Any], method: Any, X: Any, y: An
     return problem
 
 
-def _measure(name: str, problem: MapProblem, picked: np.ndarray, points: np.ndarray, seed: int) -> tuple[float, float]:
-    """Score and stability of a map of some rows."""
+def _measure(name: str, problem: MapProblem, draw: tuple[np.ndarray, np.ndarray, int]) -> tuple[float, float]:
+    """Score and stability of a map of some rows, measured on some of their points."""
+    picked, points, seed = draw
     part = problem.part(picked)
     try:
         _, Z = problem.embed(part.X, part.y, seed)

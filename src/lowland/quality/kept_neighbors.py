@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,11 @@ def nearest_points(S: Any, k: int, points: np.ndarray, metric: Metric = "euclide
     """Return the k nearest rows of some of the rows, (m, k)."""
     n = S.shape[0]
     every, out = np.arange(n), np.empty((len(points), k), dtype=np.int64)
+    to_every = _distances_to(S, every, metric)
 
     def work(block: slice) -> None:
         rows = points[block]
-        out[block] = _nearest(_distances(S, rows, every, metric), rows[:, None] == every[None, :], every, k)
+        out[block] = _nearest(to_every(rows), rows[:, None] == every[None, :], every, k)
 
     LocalRun().each("finding neighbors", slices(len(points), max(1, _CELLS // n)), work)
     return out
@@ -69,15 +71,15 @@ def preserved_neighbors(
     points = np.arange(len(B)) if points is None else points
     out = np.empty((len(points), 2))
     blocks = slices(len(points), max(1, _CELLS // len(references)))
-
+    to_references = _distances_to(A, references, metric), _distances_to(B, references, "euclidean")
     k = max(1, int(WIDE * len(references)))
     shuffle = generator(_SHUFFLE).permutation(len(references))  # of the references in B: ties are no agreement
 
     def work(block: slice) -> None:
         rows = points[block]
         own = rows[:, None] == references[None, :]
-        first = _nearest(_distances(A, rows, references, metric), own, np.arange(len(references)), k)
-        second = _nearest(_distances(B, rows, references, "euclidean"), own, shuffle, k)
+        first = _nearest(to_references[0](rows), own, np.arange(len(references)), k)
+        second = _nearest(to_references[1](rows), own, shuffle, k)
         ranks = np.full(own.shape, k, dtype=np.int32)
         np.put_along_axis(ranks, second, np.arange(k, dtype=np.int32)[None, :], axis=1)
         larger = np.maximum(np.arange(k)[None, :], np.take_along_axis(ranks, shuffle[first], axis=1))
@@ -87,20 +89,32 @@ def preserved_neighbors(
     return out
 
 
-def _distances(S: Any, rows: np.ndarray, references: np.ndarray, metric: Metric) -> np.ndarray:
-    """The distances of some points from the reference points, (b, m)."""
+def _distances_to(S: Any, references: np.ndarray, metric: Metric) -> Callable[[np.ndarray], np.ndarray]:
+    """A function that returns the distances of some points from the reference points, (b, m), or their squares."""
     if metric == "precomputed":
-        return np.array(S[np.ix_(rows, references)], dtype=np.float64)
+        return lambda rows: np.array(S[np.ix_(rows, references)], dtype=np.float64)
     if is_sparse(S):
         from sklearn.metrics import pairwise_distances
 
-        return np.asarray(pairwise_distances(S[rows], S[references], metric=metric))
+        near = S[references]
+        return lambda rows: np.asarray(pairwise_distances(S[rows], near, metric=metric))
     if metric == "euclidean":
-        from scipy.spatial.distance import cdist
+        from lowland.kernels.neighbor_search import distances_by_columns
 
-        return cdist(S[rows], S[references])
-    both = np.concatenate([rows, references])
-    return PointSet.of(np.asarray(S[both]), metric).distances(np.arange(len(rows)))[:, len(rows) :]
+        columns = np.ascontiguousarray(S[references].T, dtype=np.float64)  # (d, m)
+
+        def squares(rows: np.ndarray) -> np.ndarray:
+            out = np.empty((len(rows), len(references)))
+            distances_by_columns(np.ascontiguousarray(S[rows], dtype=np.float64), columns, 2.0, out)
+            return out
+
+        return squares
+
+    def compare(rows: np.ndarray) -> np.ndarray:
+        both = S[np.concatenate([rows, references])]
+        return PointSet.of(np.asarray(both), metric).distances(np.arange(len(rows)))[:, len(rows) :]
+
+    return compare
 
 
 def _nearest(D: np.ndarray, own: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -9,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from lowland.errors import DataError
 from lowland.run.memory import slabs_in_flight
 from lowland.run.progress import EVENT_EVERY, Stage, wait_to_stop
 from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
-from lowland.run.settings import settings
+from lowland.run.settings import config, settings
 
 _FEW_THREADS = 4  # for small slabs: Python code of more threads would wait for its turn longer than it runs
 _PER_THREAD = 2**18  # bytes of a slab for each further thread
@@ -83,15 +84,43 @@ class LocalRun(Run):
         with self.stage(name, len(tasks)) as stage:
             if threads < 2:
                 return [_counted(stage, work(task)) for task in tasks]
-            with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
-                futures: list[Future[Result]] = []
-                try:
-                    for task in tasks:
-                        futures.append(pool.submit(work, task))
-                    return [_counted(stage, _awaited(future, stage)) for future in futures]
-                except BaseException as error:
-                    _cancel(pool, futures, error, "the current tasks end")
-                    raise
+            return self._together(stage, threads, tasks, work)
+
+    def fits(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
+        """Return work(task) for every task, in order: like ``each``, for work that starts runs itself, such as fits.
+
+        The fits that run at the same time share the threads, and BLAS has one. They show no progress of their own. When
+        one of them fails, or at Ctrl-C, the others stop at their next step.
+        """
+        count = self.settings.thread_count
+        threads = min(count, len(tasks))
+        with self.stage(name, len(tasks)) as stage, blas_on_one_thread() if len(tasks) > 1 else nullcontext():
+            if threads < 2:
+                return [_counted(stage, work(task)) for task in tasks]
+            ended = Event()
+            # what a fit does to the filters of warnings while another one runs is undone at the end
+            with config(threads=count // threads, progress=lambda _: not ended.is_set()), warnings.catch_warnings():
+                return self._together(stage, threads, tasks, work, ended.set)
+
+    def _together(
+        self,
+        stage: Stage,
+        threads: int,
+        tasks: Sequence[Task],
+        work: Callable[[Task], Result],
+        at_failure: Callable[[], None] = lambda: None,
+    ) -> list[Result]:
+        """Return work(task) for every task, in order, by a pool of threads."""
+        with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
+            futures: list[Future[Result]] = []
+            try:
+                for task in tasks:
+                    futures.append(pool.submit(work, task))
+                return [_counted(stage, _awaited(future, stage)) for future in futures]
+            except BaseException as error:
+                at_failure()
+                _cancel(pool, futures, error, "the current tasks end")
+                raise
 
     @contextmanager
     def rounds(self) -> Iterator[RunsTogether]:
