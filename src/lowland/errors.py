@@ -81,11 +81,16 @@ class ModelFileError(LowlandError, ValueError):
     """A model file is damaged, was not written by Lowland, or needs a newer version."""
 
 
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra. Lowland is not on PyPI yet, so it installs from a checkout."""
+    return f'pip install ".[{extra}]" (in a checkout of Lowland)'
+
+
 class MissingExtra(LowlandError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f'{package} is not installed. Install it with: pip install "lowland[{extra}]"')
+        super().__init__(f"{package} is not installed. Install it with: {install_command(extra)}")
 
 
 class MemoryBudgetError(LowlandError, MemoryError):

@@ -47,7 +47,7 @@ def test_a_missing_torch_is_reported(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     home = np.zeros(3)
     assert choose_engine("auto", None, home, "float32") == Engine("numpy")
-    with pytest.raises(MissingExtra, match=r"lowland\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[torch\]"):
         choose_engine("torch", None, home, "float32")
     with pytest.raises(ParameterError, match=r"numpy.*CPU"):
         choose_engine("auto", "cuda", home, "float32")

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_torch, on_accelerator, to_numpy, xp_of
-from lowland.errors import MissingExtra, ParameterError
+from lowland.errors import MissingExtra, ParameterError, install_command
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ def choose_engine(
     if asked == "numpy" or not installed:
         if device not in (None, "cpu"):
             raise ParameterError(
-                f"`device={device!r}`: numpy runs only on the CPU. Leave `device=None`, or use `engine='torch'` (pip "
-                'install "lowland[torch]").'
+                f"`device={device!r}`: numpy runs only on the CPU. Leave `device=None`, or use `engine='torch'`: "
+                f"{install_command('torch')}."
             )
         return Engine("numpy", dtype=dtype)
     if device is None:

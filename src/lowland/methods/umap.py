@@ -199,10 +199,10 @@ class UMAP(
     )
     transform_queue_size: float = positional(4.0, _UNUSED + ".")
     a: float | None = positional(
-        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from `min_dist` and `spread`.", above=0
     )
     b: float | None = positional(
-        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from min_dist and spread.", above=0
+        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from `min_dist` and `spread`.", above=0
     )
     random_state: RandomState = positional(None, "Random seed of the start and of the draws.", at_least=0)
     angular_rp_forest: bool = positional(False, _UNUSED + ".")

@@ -397,7 +397,7 @@ def test_metrics_without_approximate_search_are_refused(rng, monkeypatch):
     with pytest.raises(ParameterError, match="does not support the metric 'manhattan'"):
         nearest_neighbors(X, 5, LocalRun(), metric="manhattan", search="approximate")
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtra, match=r'pip install "lowland\[neighbors\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "\.\[neighbors\]"'):
         nearest_neighbors(X, 5, LocalRun(), search="approximate")
 
 

@@ -290,6 +290,7 @@ compare = Command(
         *options.WORK_OPTIONS,
     ],
     help="Compare dimensionality reduction methods on a file: time, memory, quality, and advice on which to use."
-    "\n\nFILE is a table of numbers; it is held in memory. Ctrl-C stops the study and reports the completed trials.",
+    "\n\nFILE is a table. --prepare says how categories, dates and missing values become numbers. The table is held in "
+    "memory. Ctrl-C stops the study and reports the completed trials.",
     short_help="Compare methods on a file, and advise which one to use.",
 )  # fmt: skip

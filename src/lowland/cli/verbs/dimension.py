@@ -86,7 +86,8 @@ dimension = Command(
         *options.output_options("Write the local dimension at each row to this file; uses all rows, not a sample."),
         *options.WORK_OPTIONS,
     ],
-    help="Estimate the intrinsic dimension of a data set.\n\nFILE is a table of numbers. The estimators use Euclidean "
-    "distances, so the columns should be on a common scale.",
+    help="Estimate the intrinsic dimension of a data set.\n\nFILE is a table. --prepare says how "
+    "categories, dates and missing values become numbers. The estimators use Euclidean distances, so the columns should "
+    "be on a common scale.",
     short_help="Estimate the intrinsic dimension of a data set.",
 )  # fmt: skip

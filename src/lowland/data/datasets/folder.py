@@ -147,16 +147,36 @@ def _find(sample: str, file: str) -> Path:
     if not folder:
         raise MissingFile(
             f"load_dataset({sample!r}) requires {file}, but the environment variable {FOLDER_VARIABLE} is not set. "
-            f"Set {FOLDER_VARIABLE} to the folder that contains {file}."
+            f"Set {FOLDER_VARIABLE} to the folder that contains {file}.{_where(sample)}"
         )
     path = Path(folder).expanduser() / file
     if not path.is_file():
         problem = f"{file} is not in it" if path.parent.is_dir() else "this folder does not exist"
         raise MissingFile(
             f"load_dataset({sample!r}) requires {file} in {FOLDER_VARIABLE}={folder}, but {problem}. "
-            f"Copy {file} there, or set {FOLDER_VARIABLE} to the folder that contains it."
+            f"Copy {file} there, or set {FOLDER_VARIABLE} to the folder that contains it.{_where(sample)}"
         )
     return path
+
+
+def _where(sample: str) -> str:
+    return f" To get it: {SOURCES[sample]}." if sample in SOURCES else ""
+
+
+SOURCES = {  # where a file comes from; the other files are not published in one place
+    "mnist": 'X, y = sklearn.datasets.fetch_openml("mnist_784", return_X_y=True, as_frame=False). The first 60,000 rows '
+    "are mnist_train.npz and the others mnist_test.npz, each written by numpy.savez(file, X=X, y=y) as integers",
+    "olivetti": "sklearn.datasets.fetch_olivetti_faces(), written by numpy.savez with X (400 × 64 × 64, from 0 to 255) "
+    "and y",
+    "frey": "https://cs.nyu.edu/~roweis/data.html, written by numpy.savez with X (1965 × 28 × 20)",
+    "yeast": "https://archive.ics.uci.edu/dataset/110, as CSV with the header name,mcg,gvh,alm,mit,erl,pox,vac,nuc,class",
+    "foetal_ecg": "https://homes.esat.kuleuven.be/~smc/daisy/, as CSV with the header "
+    "abd1,abd2,abd3,abd4,abd5,thor1,thor2,thor3",
+    "eurodist": 'in R, write.csv(as.matrix(eurodist), "eurodist.csv", quote = FALSE)',
+    "ability": 'in R, write.csv(ability.cov$cov, "ability.cov.csv", quote = FALSE)',
+    "harman": 'in R, write.csv(Harman74.cor$cov, "Harman74.cor.csv", quote = FALSE)',
+    "randu_r": 'in R, write.csv(randu, "randu.csv", quote = FALSE, row.names = FALSE)',
+}
 
 
 @contextmanager
