@@ -1,8 +1,8 @@
 """Does dimensionality reduction improve classification by a neural network or a self-organizing map?
 
 A textbook asks this for iris, wine and yeast. Every method for numbers reduces standardized rows to two columns (yeast:
-four). A neural network and a SOM whose units predict their majority class are trained on them. Everything is fitted to four
-fifths of the rows and evaluated on the rest, with the settings of ``lowland compare``. Significance level: 1%.
+four). A neural network and a SOM whose units predict their majority class are trained on them. Everything is fitted to
+four fifths of the rows and evaluated on the rest, with the settings of ``lowland compare``. Significance level: 1%.
 """
 
 import os
