@@ -82,10 +82,12 @@ def check_steps(model: Any, where: str = "") -> None:
             "ColumnTransformer. Remove the step, or save the pipeline with joblib.dump."
         )
     if getattr(model, "memory", None) is not None and type(model).__name__ == "Pipeline":
-        raise ModelFileError((
-            "A model file cannot hold the cache of the pipeline (its parameter `memory`). Turn the cache off before you "
-            "save: pipeline.set_params(memory=None)."
-        ))
+        raise ModelFileError(
+            (
+                "A model file cannot hold the cache of the pipeline (its parameter `memory`). Turn the cache off before you "
+                "save: pipeline.set_params(memory=None)."
+            )
+        )
     inner = steps_of(model)
     for name, step in inner:
         check_steps(step, f"{where}.{name}" if where else name)
