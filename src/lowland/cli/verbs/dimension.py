@@ -87,7 +87,7 @@ dimension = Command(
         *options.WORK_OPTIONS,
     ],
     help="Estimate the intrinsic dimension of a data set.\n\nFILE is a table. --prepare says how "
-    "categories, dates and missing values become numbers. The estimators use Euclidean distances, so the columns should "
-    "be on a common scale.",
+    "categories, dates and missing values become numbers. The estimators use Euclidean distances, so the columns "
+    "should be on a common scale.",
     short_help="Estimate the intrinsic dimension of a data set.",
 )  # fmt: skip

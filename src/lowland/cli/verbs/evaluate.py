@@ -113,7 +113,7 @@ evaluate = Command(
         *options.WORK_OPTIONS,
     ],
     help="Evaluate an embedding with quality measures.\n\nDATA is a table. --prepare says how categories, "
-    "dates and missing values become numbers. COORDINATES has one row per row of DATA, in the same order, as written by "
-    "lowland fit --to, lowland transform or any other program.",
+    "dates and missing values become numbers. COORDINATES has one row per row of DATA, in the same order, as written "
+    "by lowland fit --to, lowland transform or any other program.",
     short_help="Evaluate an embedding with quality measures.",
 )  # fmt: skip

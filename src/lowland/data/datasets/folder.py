@@ -164,12 +164,13 @@ def _where(sample: str) -> str:
 
 
 SOURCES = {  # where a file comes from; the other files are not published in one place
-    "mnist": 'X, y = sklearn.datasets.fetch_openml("mnist_784", return_X_y=True, as_frame=False). The first 60,000 rows '
-    "are mnist_train.npz and the others mnist_test.npz, each written by numpy.savez(file, X=X, y=y) as integers",
+    "mnist": 'X, y = sklearn.datasets.fetch_openml("mnist_784", return_X_y=True, as_frame=False). The first 60,000 '
+    "rows are mnist_train.npz and the others mnist_test.npz, each written by numpy.savez(file, X=X, y=y) as integers",
     "olivetti": "sklearn.datasets.fetch_olivetti_faces(), written by numpy.savez with X (400 × 64 × 64, from 0 to 255) "
     "and y",
     "frey": "https://cs.nyu.edu/~roweis/data.html, written by numpy.savez with X (1965 × 28 × 20)",
-    "yeast": "https://archive.ics.uci.edu/dataset/110, as CSV with the header name,mcg,gvh,alm,mit,erl,pox,vac,nuc,class",
+    "yeast": "https://archive.ics.uci.edu/dataset/110, as CSV with the header "
+    "name,mcg,gvh,alm,mit,erl,pox,vac,nuc,class",
     "foetal_ecg": "https://homes.esat.kuleuven.be/~smc/daisy/, as CSV with the header "
     "abd1,abd2,abd3,abd4,abd5,thor1,thor2,thor3",
     "eurodist": 'in R, write.csv(as.matrix(eurodist), "eurodist.csv", quote = FALSE)',

@@ -83,10 +83,8 @@ def check_steps(model: Any, where: str = "") -> None:
         )
     if getattr(model, "memory", None) is not None and type(model).__name__ == "Pipeline":
         raise ModelFileError(
-            (
-                "A model file cannot hold the cache of the pipeline (its parameter `memory`). Turn the cache off before "
-                "you save: pipeline.set_params(memory=None)."
-            )
+            "A model file cannot hold the cache of the pipeline (its parameter `memory`). Turn the cache off before "
+            "you save: pipeline.set_params(memory=None)."
         )
     inner = steps_of(model)
     for name, step in inner:
