@@ -221,11 +221,21 @@ def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
     iris.sees(".answers .summary", "keep their neighbors better")
     iris.sees(".fractions figcaption", "unreliable")
     iris.sees(".verdicts .separate", "is a separate group")
+    iris.sees(".lv-legend", "uncertain")  # at once
+    iris.sees(".color-control .picker", "Reliability: PCA")
+    iris.run("document.querySelector('.lv-view-menu summary').click()")
+    names = "[...document.querySelectorAll('.lv-check')].find((e) => e.textContent === 'Names').querySelector('input')"
+    assert not iris.run(f"{names}.checked")  # uncertain points are no group
+    bar = iris.run(
+        "[...document.querySelectorAll('.fraction-bar span')].map((e) => getComputedStyle(e).backgroundColor)"
+    )
+    assert len(set(bar)) == 3
     before = iris.drawn(0)
+    iris.color_by("species")
+    iris.until(f"{names}.checked")
+    iris.waits(lambda: iris.drawn(0), lambda picture: picture != before)
     iris.click(".answers button", "Reliability")
     iris.sees(".lv-legend", "uncertain")
-    iris.sees(".color-control .picker", "Reliability: PCA")
-    iris.waits(lambda: iris.drawn(0), lambda picture: picture != before)
     iris.color_by("species")
     iris.click(".answers button", "Test species")
     iris.sees(".verdicts li", "setosa")

@@ -110,6 +110,9 @@ def test_a_selection_is_compared_saved_exported_and_embedded_anew(iris):
     sizes = [abs(float(text.replace("−", "-"))) for text in shown]
     assert sizes == sorted(sizes, reverse=True)
     iris.sees(".selected-rows .grid-row", "flower")
+    inside = "document.querySelector('.selected-rows .grid-scroll').getBoundingClientRect().right"
+    right = "[...document.querySelectorAll('.selected-rows .title')][1].getBoundingClientRect().right"
+    assert iris.run(f"{right} <= {inside}")  # two columns are in sight
     iris.click("#pane-selection button", "Save it")
     iris.type("dialog input", "On the left")
     iris.click("dialog button.main")

@@ -798,6 +798,50 @@ def test_names_and_axes_are_in_saved_pictures(page):
     assert sizes[0] != sizes[1]
 
 
+ARROWS = """(() => {
+  const tips = [[9, 9.2], [9, 9], [9, -9], [-9, 9], [-9, -9]], columns = tips.map((_, i) => `a column of length ${i}`);
+  const coordinates = new Float32Array([0, ...tips.map(([x]) => x), 0, ...tips.map(([, y]) => y)]);
+  view.update('m0', { overlay: { arrows: { coordinates, names: columns } } });
+})()"""
+
+
+@pytest.mark.parametrize("size", [(1000, 700), (600, 500)])
+def test_the_names_of_arrows_lie_inside_of_the_map_and_over_no_other_name(page, browser, size):
+    browser.size(*size)
+    page = page("{n: 300, maps: 1, classes: 3, fit: 'fill'}")
+    page.run(ARROWS)
+    still(page)
+    found = names_on(page)
+    wide, high = page.run("[view.panels[0].rect.wide, view.panels[0].rect.high]")
+    assert sum(name.startswith("a column") for name, *_ in found) == 5
+    assert all(x >= 0 and y >= 0 and u <= wide and v <= high for _, x, y, u, v in found)
+    assert not any(overlap(a, b) for i, a in enumerate(found) for b in found[:i])
+    browser.size(1600, 1000)
+
+
+def test_arrows_are_in_saved_pictures(page):
+    page = page("{n: 300, maps: 1, classes: 3}")
+    page.run(ARROWS)
+    drawn = ElementTree.fromstring(page.run("view.svg('m0').then((blob) => blob.text())"))
+    lines = [e for e in drawn.findall(".//{*}path") if e.get("stroke-width") == "1.8"]
+    assert [e.get("d").count("M") for e in lines] == [5]
+    assert "a column of length 3" in [e.text for e in drawn.findall(".//{*}text")]
+
+
+def test_no_point_lies_under_the_name_of_an_axis(page, browser):
+    browser.size(600, 500)  # a small panel
+    page = page("{n: 300, maps: 1, classes: 3, fit: 'fill'}")
+    page.run("""view.update('m0', {axes: [{name: 'PC1', share: 0.5, columns: ['one', 'two', 'three']},
+      {name: 'PC2', share: 0.2, columns: []}]})""")  # fmt: skip
+    still(page)
+    nearest = page.run("""(() => {
+      const panel = view.panels[0], at = Array.from({ length: 300 }, (_, row) => panel.pixelOf(row));
+      return [Math.min(...at.map(([x]) => x)), panel.high - Math.max(...at.map(([, y]) => y))];
+    })()""")
+    assert min(nearest) > 18  # letters of 11 pixels, 7 from the edge
+    browser.size(1600, 1000)
+
+
 def test_many_points_are_a_density_unless_the_user_chose(page):
     page = page("{n: 120000, maps: 1, classes: 4, spread: 1}")
     density = "view.panels[0].scene(800, 600, 1, Infinity).density"

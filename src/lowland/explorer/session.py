@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import secrets
 import shutil
@@ -250,13 +251,19 @@ class Session:
         self.update("table", name, store=False, progress=progress)
 
     def _table_read(self, name: str, outcome: TaskOutcome) -> None:
-        if outcome.status != "done":
-            self.update("table", name, status="failed", error=outcome.error, progress=None)
-            return
-        keys = ("rows", "columns", "notes", "suggestions", "duplicates", "has_images", "image_shape")
-        found = {key: outcome.result[key] for key in keys}
-        prepared = _prepared_fields(outcome.result["prepared"])
         record = self.store.get("table", name)
+        path = record["private"]["message"].get("path") if record else None
+
+        def shown(text: str) -> str:  # a person knows the file by its name: an upload is in a folder of ours
+            return text.replace(str(Path(path).parent) + os.sep, "") if path else text
+
+        if outcome.status != "done":
+            self.update("table", name, status="failed", error=shown(outcome.error or ""), progress=None)
+            return
+        keys = ("rows", "columns", "suggestions", "duplicates", "has_images", "image_shape")
+        found = {key: outcome.result[key] for key in keys}
+        found["notes"] = [shown(text) for text in outcome.result["notes"]]
+        prepared = _prepared_fields(outcome.result["prepared"])
         maps = self._discard_maps(name, found["rows"])
         self.update("table", name, status="ready", error=None, progress=None, **found, **prepared)
         for each in self.store.all("map", table=name):  # of a saved session

@@ -143,6 +143,17 @@ interface Overlay {
   arrows?: { coordinates: Float32Array; names: string[] } | null; // the first point is where they begin
   contours?: Contour[] | null;
 }
+interface OverlayPath {
+  d: string;
+  stroke?: string;
+  fill?: string;
+  width?: number;
+  opacity: number;
+}
+interface OverlayName {
+  text: string;
+  places: (w: number, h: number) => number[][];
+}
 interface Contour {
   value: number;
   coordinates: Float32Array; // two points for each segment
@@ -189,6 +200,7 @@ interface ColoringSpec {
   map?: string;
   values?: NumberArray;
   levels?: string[] | null;
+  groups?: boolean; // whether the classes are groups of points, which are named on the map
   name?: string;
   byRank?: boolean;
   low?: number;
@@ -681,6 +693,7 @@ interface GridOptions {
   rowNumber?: (i: number) => number;
   onrow?: (row: number) => unknown;
   label: string;
+  wide?: number; // pixels of a column
 }
 interface ParameterForm {
   element: HTMLElement;

@@ -229,6 +229,17 @@ def test_images(explorer):
     assert explorer.get(f"/api/tables/{made['id']}/image/30").status_code == 422
 
 
+def test_a_file_is_named_without_the_folder_in_which_it_is_kept(explorer):
+    content = io.BytesIO()
+    np.savez(content, X=np.arange(480, dtype=np.uint8).reshape(30, 4, 4), labels=np.arange(30) % 3)
+    made = explorer.table(upload(explorer, "small.npz", content.getvalue()).json()["id"])
+    assert "'small.npz' contains 30 images of 4 × 4 pixels." in made["notes"]
+    assert {c["role"] for c in made["columns"] if c["name"] == "labels"} == {"label"}
+    broken = explorer.table(upload(explorer, "broken.npz", b"PK no archive").json()["id"])
+    assert "broken.npz" in broken["error"]
+    assert "/" not in broken["error"].partition("broken.npz")[0]
+
+
 def test_the_state_of_the_page_is_kept(explorer):
     table = explorer.open("large.csv")  # other tests may keep a state of the small one first
     path = f"/api/tables/{table['id']}/state"

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { axis, extent } from "../../../src/lowland/pages/report/axes.js";
+import { axis, extent } from "../../../src/lowland/pages/view/axes.js";
 
 test("ticks are round, evenly spaced, few, and inside of the range", () => {
   for (const [low, high] of [

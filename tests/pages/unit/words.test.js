@@ -15,7 +15,10 @@ test("numbers have as many digits as asked for, and read back as nearly the same
     assert.ok(Math.abs(back - value) <= 5e-4 * Math.abs(value), `${value}: ${text}`);
   }
   assert.equal(number(2008), "2008"); // a year has no comma
+  assert.equal(number(2007.93), "2008"); // nor has the mean of years
+  assert.equal(number(2007.93, 5), "2007.9");
   assert.equal(number(12345), "12,345");
+  assert.equal(number(12345.6), "12,346");
   assert.equal(number(-0.5), "−0.5");
   assert.equal(number(6e-7), "6e−7");
 });

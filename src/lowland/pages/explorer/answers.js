@@ -1,5 +1,6 @@
 // Questions about a map, which the server's workers answer: is it real, and are the groups that are shown separate?
 
+import { classColor } from "../view/colors.js";
 import { duration, el, number, some } from "../view/elements.js";
 import { contoursOf } from "../view/overlay.js";
 import { base64Of, maskText } from "../view/saving.js";
@@ -33,7 +34,7 @@ export async function answerColoring(store, { map = "", value = "class" }) {
   const most = values.reduce((high, code) => (code > high ? code : high), -1) + 1;
   const levels = value === "class" ? CLASS_NAMES : Array.from({ length: most }, (_, code) => `cluster ${code}`);
   const codes = Uint16Array.from(values, (code) => (Number.isNaN(code) ? levels.length : code));
-  return { kind: "values", name, values: codes, levels };
+  return { kind: "values", name, values: codes, levels, groups: value === "region" };
 }
 
 /** @param {App} app */
@@ -60,6 +61,7 @@ export function answersBox(app) {
         const found = await getJson(`/maps/${map.id}/answers/${question}`);
         known.set(key, found);
         const isNew = pending.delete(key); // asked here just now
+        if (isNew && question === "reliability") app.colorBy({ kind: "answer", map: map.id, value: "class" });
         if (isNew && question === "axes") draw(map, { arrows: arrowsOf(found, map.components) });
         if (isNew && question === "surface") draw(map, { contours: contoursOf(found, map.components) });
         seen = "";
@@ -314,8 +316,9 @@ function fractionBar(fractions) {
     el(
       "div",
       { class: "fraction-bar", role: "img", "aria-label": words },
-      CLASS_NAMES.map((name) => {
-        const part = el("span", { class: name, title: `${asPercent(fractions[name])} ${name}` });
+      CLASS_NAMES.map((name, code) => {
+        const part = el("span", { title: `${asPercent(fractions[name])} ${name}` });
+        part.style.background = classColor(code); // as the points on the map
         part.style.flexGrow = String(fractions[name]);
         return part;
       }),

@@ -5,15 +5,23 @@ import { replace } from "./elements.js";
 import { cellText } from "./words.js";
 
 const ROW = 26;
-const WIDE = 132;
-const NUMBERS = 74;
+const NUMBERS = 74; // width of the column of row numbers
 const BLOCK = 100;
 const COLUMNS = 40; // fetched at once
 const TALLEST = 12e6; // pixels: higher elements are cut by browsers
 
 // rows: how many; names: of the columns; fetchBlock(from, count, columns) -> rows of cells; rowNumber(i) -> number shown.
 /** @type {(options: GridOptions) => { element: HTMLElement, draw: () => void }} */
-export function createGrid({ rows, names, numeric = () => false, fetchBlock, rowNumber = (i) => i, onrow, label }) {
+export function createGrid({
+  rows,
+  names,
+  numeric = () => false,
+  fetchBlock,
+  rowNumber = (i) => i,
+  onrow,
+  label,
+  wide = 132,
+}) {
   const blocks = new Map();
   const scroll = el("div", {
     class: "grid-scroll",
@@ -29,8 +37,9 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
   scroll.append(head, room);
   room.append(body);
   const high = Math.min(rows * ROW, TALLEST);
+  scroll.style.setProperty("--cell", `${wide}px`);
   room.style.height = `${high}px`;
-  room.style.width = head.style.width = `${NUMBERS + names.length * WIDE}px`;
+  room.style.width = head.style.width = `${NUMBERS + names.length * wide}px`;
   let waiting = false;
 
   // Ask for the block of a row and a range of columns; draw again once it is there.
@@ -63,12 +72,12 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
         Math.floor((scroll.scrollTop / Math.max(1, high - scroll.clientHeight)) * Math.max(0, rows - seen + 1)),
       ),
     );
-    const left = Math.max(0, Math.floor((scroll.scrollLeft - NUMBERS) / WIDE));
-    const right = Math.min(names.length, left + Math.ceil(scroll.clientWidth / WIDE) + 2);
+    const left = Math.max(0, Math.floor((scroll.scrollLeft - NUMBERS) / wide));
+    const right = Math.min(names.length, left + Math.ceil(scroll.clientWidth / wide) + 2);
     const exact = rows * ROW <= TALLEST;
     const top = exact ? Math.floor(scroll.scrollTop / ROW) : first;
     const start = Math.max(0, Math.min(top, rows - 1));
-    const at = (c) => `${NUMBERS + c * WIDE}px`;
+    const at = (c) => `${NUMBERS + c * wide}px`;
     const place = (node, c) => {
       node.style.left = at(c);
       return node;
@@ -128,8 +137,8 @@ export function createGrid({ rows, names, numeric = () => false, fetchBlock, row
       ArrowUp: [0, -ROW],
       PageDown: [0, page],
       PageUp: [0, -page],
-      ArrowRight: [WIDE, 0],
-      ArrowLeft: [-WIDE, 0],
+      ArrowRight: [wide, 0],
+      ArrowLeft: [-wide, 0],
       Home: [0, -1e9],
       End: [0, 1e9],
     }[event.key];

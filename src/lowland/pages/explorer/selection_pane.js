@@ -196,6 +196,7 @@ export function selectionPane(app) {
       names: all.map((column) => column.name),
       numeric: (c) => isNumeric(all[c]),
       label: "Selected rows",
+      wide: 98, // two columns beside the numbers in the narrowest pane
       rowNumber: (i) => rows[i],
       fetchBlock: (from, many, shown) =>
         valuesOf(

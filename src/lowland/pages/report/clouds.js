@@ -2,7 +2,7 @@
 
 import { classColor, mix } from "../view/colors.js";
 import { contextOf, el, parted, some } from "../view/elements.js";
-import { axis, extent } from "./axes.js";
+import { axis, extent } from "../view/axes.js";
 import { highlighted, onHighlight } from "./highlight.js";
 import { figure } from "./lines.js";
 import { array, drawnTrials, trials } from "./study.js";

@@ -2,7 +2,7 @@
 
 import { COLORS } from "../view/colors.js";
 import { brief, el, number, parted, svg } from "../view/elements.js";
-import { EDGE, LARGE, SMALL, axis, extent, frameOf } from "./axes.js";
+import { EDGE, LARGE, SMALL, axis, extent, frameOf } from "../view/axes.js";
 import { highlighted, isPinned, lookAt, onHighlight, pin } from "./highlight.js";
 import { aScore, array, byMeasure, deciding, inOrder, isAdvised, trials } from "./study.js";
 import { showTip } from "./tip.js";

@@ -71,12 +71,13 @@ export function contrastBars(effects, known, colorBy) {
     const name = column.level !== null && column.level !== undefined ? `${column.name} = ${column.level}` : column.name;
     const index = known.findIndex((each) => each.name === column.name);
     const isDate = known[index]?.kind === "date"; // in days
+    const digits = [3, 4, 5, 6].find((d) => number(column.selected, d) !== number(column.rest, d)); // that tell them apart
     const words = (value) =>
       column.kind === "category" && Number.isFinite(value)
         ? inPercent(value)
         : isDate
           ? dateText(Math.round(value) * DAY_LENGTH)
-          : number(value, 3);
+          : number(value, digits);
     return el(
       "button",
       {

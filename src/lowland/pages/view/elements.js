@@ -91,16 +91,13 @@ export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6)
-    return size < 1e4 ? String(value).replace("-", "−") : count(value).replace("-", "−");
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     const [digit, power] = value.toExponential(digits - 1).split("e");
     return `${Number(digit)}e${Number(power)}`.replaceAll("-", "−"); // 6e−7, not 6.00e−7: ticks are narrow
   }
-  return (size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)))).replace(
-    "-",
-    "−",
-  );
+  const whole = size < 1000 ? 0 : String(Math.floor(size)).length, // no digit before the point is rounded away
+    rounded = Number.isInteger(value) ? value : Number(value.toPrecision(Math.max(digits, whole)));
+  return (size < 1e4 ? String(rounded) : count(rounded)).replace("-", "−");
 }
 
 // Scores of one measure are compared, so trailing zeros are kept: 0.90 next to 0.91.

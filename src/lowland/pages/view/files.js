@@ -4,6 +4,7 @@ import { LOOKS, MISSING } from "./colors.js";
 import { brief, contextOf, count, svg } from "./elements.js";
 import { drawNeighbors, neighborMarks } from "./marks.js";
 import { drawAxes, drawNames, placedAxes, placedLines, placedNames } from "./names.js";
+import { overlayPaths } from "./overlay.js";
 import { Painter } from "./painter.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { CORNERS, outline, rimColor } from "./stamps.js";
@@ -212,7 +213,17 @@ function vectorPoints(panel, wide, high, head) {
         stroke: rimColor(theme.mark, theme),
       }),
     );
-  return [...drawn, vectorNeighbors(panel, wide, high, head)];
+  const over = overlayPaths(panel, wide, high, 1).map(({ d, stroke, fill, width, opacity }) =>
+    svg("path", {
+      d,
+      stroke: stroke ?? "none",
+      fill: fill ?? "none",
+      "stroke-width": width ?? 0,
+      opacity,
+      transform: `translate(8 ${head})`,
+    }),
+  );
+  return [...drawn, ...over, vectorNeighbors(panel, wide, high, head)];
 }
 
 /** @type {(panel: Panel, wide: number, high: number, head: number) => Child[]} */

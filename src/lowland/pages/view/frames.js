@@ -1,5 +1,7 @@
 // The plane of a panel: the coordinates of a map on its axes, centered and scaled, in the order in which rows are drawn.
 
+const MARGIN = 0.06;
+
 // Rows are drawn in random order, so that no class is always on top and the first rows are a sample.
 /** @type {(n: number) => Uint32Array} */
 export function randomOrder(n) {
@@ -165,11 +167,12 @@ export function turn(frame, angles, many = frame.X.length) {
   frame.turned = { ...angles, many };
 }
 
-// Pixels of a rectangle of the given size: x = X * ax + bx, y = Y * ay + by.
-/** @type {(frame: Frame, zoomed: Zoomed, wide: number, high: number, equal: boolean) => Place} */
-export function placeOf(frame, zoomed, wide, high, equal) {
-  const margin = 0.06 * Math.min(wide, high),
-    fit = (extent, room) => (extent > 0 ? (room - 2 * margin) / extent : Infinity);
+// Pixels of a rectangle of the given size: x = X * ax + bx, y = Y * ay + by. margin: the part of its smaller side that is
+// left free at each edge.
+/** @type {(frame: Frame, zoomed: Zoomed, wide: number, high: number, equal: boolean, margin?: number) => Place} */
+export function placeOf(frame, zoomed, wide, high, equal, margin = MARGIN) {
+  const free = margin * Math.min(wide, high),
+    fit = (extent, room) => (extent > 0 ? (room - 2 * free) / extent : Infinity);
   let sx = fit(frame.wide, wide),
     sy = fit(frame.high, high);
   if (equal || frame.Z) sx = sy = Math.min(sx, sy);
@@ -179,16 +182,16 @@ export function placeOf(frame, zoomed, wide, high, equal) {
 }
 
 // The zoom in which all rows are inside of the panel.
-/** @type {(frame: Frame, wide: number, high: number, equal: boolean) => Zoomed} */
-export function wholeZoom(frame, wide, high, equal) {
-  const margin = 0.06 * Math.min(wide, high),
-    { ax, ay } = placeOf(frame, { zoom: 1, x: 0, y: 0 }, wide, high, equal),
+/** @type {(frame: Frame, wide: number, high: number, equal: boolean, margin?: number) => Zoomed} */
+export function wholeZoom(frame, wide, high, equal, margin = MARGIN) {
+  const free = margin * Math.min(wide, high),
+    { ax, ay } = placeOf(frame, { zoom: 1, x: 0, y: 0 }, wide, high, equal, margin),
     { left, right, low, top } = frame.whole;
   if (!(right >= left)) return { zoom: 1, x: 0, y: 0 };
   const zoom = Math.min(
     1,
-    (wide - 2 * margin) / Math.max(1e-9, (right - left) * ax),
-    (high - 2 * margin) / Math.max(1e-9, (top - low) * -ay),
+    (wide - 2 * free) / Math.max(1e-9, (right - left) * ax),
+    (high - 2 * free) / Math.max(1e-9, (top - low) * -ay),
   );
   return { zoom, x: (-ax * (left + right)) / 2 / wide, y: (ay * (low + top)) / 2 / high };
 }

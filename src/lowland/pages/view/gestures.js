@@ -1,7 +1,6 @@
 // Pointer and keyboard in a panel.
 
 import { insideBox, insideLasso, underBrush } from "./rows.js";
-import { wholeZoom } from "./frames.js";
 
 const SLOW = 40; // milliseconds: a selection that takes longer is made at the end of the gesture only
 
@@ -242,9 +241,7 @@ export class Gestures {
     const { panel, view } = this,
       { zoomed } = panel;
     if (!panel.frame) return;
-    const least = panel.frame.far.length
-        ? wholeZoom(panel.frame, panel.wide, panel.high, view.settings.equal).zoom / 2
-        : 0.5,
+    const least = panel.frame.far.length ? panel.wholeZoom().zoom / 2 : 0.5,
       zoom = Math.max(least, Math.min(2000, zoomed.zoom * factor)),
       by = 1 / zoom - 1 / zoomed.zoom;
     view.zoomTo(

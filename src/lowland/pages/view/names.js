@@ -1,20 +1,24 @@
-// Names on a map: of the classes, at the medians of their points, the largest first and none over another; of the axes.
+// Names on a map, none over another: of arrows and contours, of the classes at the medians of their points, the largest
+// first, and of the axes.
 
 import { LOOKS } from "./colors.js";
 import { brief, contextOf, number } from "./elements.js";
+import { overlayNames } from "./overlay.js";
 import { HIDDEN } from "./rows.js";
 
 const SAMPLED = 20000; // points from which the medians are computed
-const LEAST_NAMED = 140; // width and height of a panel with names, in pixels
+const LEAST_NAMED = 90; // width and height of a panel with names, in pixels
 const LETTERS = [12, 15]; // pixels, in small and large panels
 const LONG = 22; // letters of a name that is written in two lines, if it has a comma
 /** @type {Context2D | null} */
 let measuring = null;
 
 // Without a choice of the user, if every class has a marker of its own: more of them are names of rows, not of groups.
+// Classes that are no groups, such as reliable points, have no place to be named at.
 /** @type {(view: Pick<View, "coloring" | "settings">) => boolean} */
 export const namesAreShown = ({ coloring, settings }) =>
-  coloring.type === "classes" && (settings.names ?? coloring.levels.length <= LOOKS);
+  coloring.type === "classes" &&
+  (settings.names ?? (coloring.spec.groups !== false && coloring.levels.length <= LOOKS));
 
 /** @type {(size: number, weight?: string) => string} */
 const fontOf = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
@@ -71,27 +75,32 @@ function linesOfName(name) {
 export function placedNames(panel, wide, high, scale) {
   const { view, frame } = panel,
     { coloring } = view;
-  if (!namesAreShown(view) || coloring.type !== "classes" || panel.motion || !frame) return [];
-  if (Math.min(wide, high) < LEAST_NAMED * scale) return [];
+  if (panel.motion || !frame || Math.min(wide, high) < LEAST_NAMED * scale) return [];
   const { ax, bx, ay, by } = panel.place(wide, high),
     { X, Y } = frame,
     size = Math.max(LETTERS[0] * scale, Math.min(LETTERS[1] * scale, Math.min(wide, high) / 45)),
-    foot = panel.axisTexts().length ? 1.5 * size : 0,
+    edge = panel.axisTexts().length ? 1.5 * size : 0, // of the names of the axes
+    /** @type {PlacedName[]} */
     placed = [],
-    within = (at, half, room) => Math.max(half, Math.min(room - half, at));
+    isFree = (name) =>
+      placed.every((o) => Math.abs(o.x - name.x) >= o.w + name.w || Math.abs(o.y - name.y) >= o.h + name.h),
+    within = (at, low, high) => Math.max(low, Math.min(high, at));
+  /** @type {(lines: string[], size: number, places: (w: number, h: number) => number[][]) => void} */
+  const put = (lines, size, places) => {
+    const w = Math.max(...lines.map((line) => widthOfText(line, fontOf(size, "600")))) / 2 + 3 * scale,
+      h = (0.6 * lines.length + 0.1) * size,
+      free = places(w, h)
+        .map(([x, y]) => ({ lines, size, w, h, x: within(x, edge + w, wide - w), y: within(y, h, high - edge - h) }))
+        .find(isFree);
+    if (free && 2 * w < wide) placed.push(free);
+  };
+  for (const { text, places } of overlayNames(panel, wide, high)) put([text], LETTERS[0] * scale, places);
+  if (!namesAreShown(view) || coloring.type !== "classes") return placed;
   for (const { code, slot } of anchorsOf(panel, frame, coloring)) {
     const x = X[slot] * ax + bx,
       y = Y[slot] * ay + by;
-    if (!(x >= 0 && x <= wide && y >= 0 && y <= high)) continue;
-    const lines = linesOfName(coloring.levels[code]),
-      w = Math.max(...lines.map((line) => widthOfText(line, fontOf(size, "600")))) / 2 + 3 * scale,
-      h = (0.6 * lines.length + 0.1) * size;
-    const free = [0, -2 * h, 2 * h] // at the median, above or below
-      .map((shift) => ({ lines, size, w, h, x: within(x, w, wide), y: within(y + shift, h, high - foot) }))
-      .find(
-        (name) => !placed.some((o) => Math.abs(o.x - name.x) < o.w + name.w && Math.abs(o.y - name.y) < o.h + name.h),
-      );
-    if (free && 2 * w < wide) placed.push(free);
+    if (x >= 0 && x <= wide && y >= 0 && y <= high)
+      put(linesOfName(coloring.levels[code]), size, (_, h) => [0, -2 * h, 2 * h].map((shift) => [x, y + shift]));
   }
   return placed;
 }

@@ -3,97 +3,68 @@
 import { number } from "./elements.js";
 
 const HEAD = 8; // pixels of the head of an arrow
-const APART = 40; // pixels between the value of a contour and the next one
+const PLACES = 40; // of a contour at which its value may be written
+
+// All coordinates of an overlay are finite, so that none is drawn nowhere.
+/** @type {(panel: Panel, coordinates: Float32Array | undefined, wide: number, high: number) => Point[]} */
+const pixelsIn = (panel, coordinates, wide, high) =>
+  coordinates ? /** @type {Point[]} */ (panel.pixelsOf(coordinates, wide, high)) : [];
+
+// Lines and heads of arrows in a rectangle, in the notation of SVG.
+/** @type {(panel: Panel, wide: number, high: number, scale: number) => OverlayPath[]} */
+export function overlayPaths(panel, wide, high, scale) {
+  const { arrows, contours } = panel.map.overlay ?? {},
+    { theme } = panel.view,
+    segments = (ends) => ends.map(([x, y], i) => `${i % 2 ? "L" : "M"}${x} ${y}`).join(""),
+    lines = (contours ?? []).map(({ coordinates }) => segments(pixelsIn(panel, coordinates, wide, high))).join(""),
+    [from, ...tips] = pixelsIn(panel, arrows?.coordinates, wide, high),
+    heads = tips.map((to) => {
+      const angle = Math.atan2(to[1] - from[1], to[0] - from[0]),
+        side = (turn) =>
+          [to[0] - HEAD * scale * Math.cos(angle + turn), to[1] - HEAD * scale * Math.sin(angle + turn)].join(" ");
+      return `M${to.join(" ")}L${side(0.4)}L${side(-0.4)}z`;
+    });
+  return [
+    { d: lines, stroke: theme.ink, width: scale, opacity: 0.75 },
+    { d: segments(tips.flatMap((to) => [from, to])), stroke: theme.mark, width: 1.8 * scale, opacity: 1 },
+    { d: heads.join(""), fill: theme.mark, opacity: 1 },
+  ].filter(({ d }) => d);
+}
 
 /** @type {(context: Context2D, rect: Rect, panel: Panel, scale: number) => void} */
 export function drawOverlay(context, rect, panel, scale) {
-  const { arrows, contours } = panel.map.overlay ?? {};
   context.save();
   context.beginPath();
   context.rect(rect.left, rect.top, rect.wide, rect.high);
   context.clip();
   context.translate(rect.left, rect.top);
-  if (contours) drawContours(context, rect, panel, scale, contours);
-  if (arrows) drawVectors(context, rect, panel, scale, arrows);
+  for (const { d, stroke, fill, width, opacity } of overlayPaths(panel, rect.wide, rect.high, scale)) {
+    Object.assign(context, { globalAlpha: opacity, strokeStyle: stroke, fillStyle: fill, lineWidth: width });
+    if (fill) context.fill(new Path2D(d));
+    else context.stroke(new Path2D(d));
+  }
   context.restore();
 }
 
-// The first point is where all arrows begin.
-/** @type {(context: Context2D, rect: Rect, panel: Panel, scale: number, arrows: NonNullable<Overlay["arrows"]>) => void} */
-function drawVectors(context, rect, panel, scale, { coordinates, names }) {
-  const { theme } = panel.view,
-    [from, ...tips] = finitePixels(panel, coordinates, rect),
-    r = HEAD * scale;
-  if (!from) return;
-  context.strokeStyle = context.fillStyle = theme.mark;
-  context.lineWidth = 1.8 * scale;
-  tips.forEach((to) => {
-    const angle = Math.atan2(to[1] - from[1], to[0] - from[0]),
-      side = (/** @type {number} */ turn) =>
-        context.lineTo(to[0] - r * Math.cos(angle + turn), to[1] - r * Math.sin(angle + turn));
-    context.beginPath();
-    context.moveTo(from[0], from[1]);
-    context.lineTo(to[0], to[1]);
-    context.stroke();
-    context.beginPath();
-    context.moveTo(to[0], to[1]);
-    side(0.4);
-    side(-0.4);
-    context.closePath();
-    context.fill();
-  });
-  const written = /** @type {{ right: boolean, at: Point }[]} */ ([]);
-  tips.forEach((to, i) => {
-    const right = to[0] >= from[0],
-      at = /** @type {Point} */ ([to[0] + (right ? 6 : -6) * scale, to[1] + (to[1] < from[1] ? -4 : 12) * scale]);
-    if (written.some((other) => other.right === right && Math.abs(other.at[1] - at[1]) < 13 * scale))
-      at[1] += 13 * scale;
-    written.push({ right, at });
-    writeText(context, names[i], at, scale, theme, right ? "left" : "right");
-  });
-}
-
-/** @type {(context: Context2D, rect: Rect, panel: Panel, scale: number, contours: Contour[]) => void} */
-function drawContours(context, rect, panel, scale, contours) {
-  const { theme } = panel.view,
-    written = /** @type {Point[]} */ ([]);
-  for (const { value, coordinates } of contours) {
-    const points = finitePixels(panel, coordinates, rect);
-    context.strokeStyle = theme.ink;
-    context.lineWidth = scale;
-    context.globalAlpha = 0.75;
-    context.beginPath();
-    for (let i = 0; i + 1 < points.length; i += 2) {
-      context.moveTo(points[i][0], points[i][1]);
-      context.lineTo(points[i + 1][0], points[i + 1][1]);
-    }
-    context.stroke();
-    context.globalAlpha = 1;
-    const at = points.find((one) =>
-      written.every((other) => Math.hypot(one[0] - other[0], one[1] - other[1]) > APART * scale),
-    );
-    if (!at) continue;
-    written.push(at);
-    writeText(context, number(value, 3), at, scale, theme, "center");
-  }
-}
-
-// Text with a rim, to be read over points.
-// Pixels of coordinates that are finite: all are drawn.
-/** @type {(panel: Panel, coordinates: Float32Array, rect: Rect) => Point[]} */
-const finitePixels = (panel, coordinates, rect) =>
-  /** @type {Point[]} */ (panel.pixelsOf(coordinates, rect.wide, rect.high));
-
-/** @type {(context: Context2D, text: string, at: Point, scale: number, theme: Theme, align: CanvasTextAlign) => void} */
-function writeText(context, text, [x, y], scale, theme, align) {
-  context.font = `600 ${12 * scale}px system-ui, sans-serif`;
-  context.textAlign = align;
-  context.lineJoin = "round";
-  context.lineWidth = 4 * scale;
-  context.strokeStyle = theme.paper;
-  context.fillStyle = theme.ink;
-  context.strokeText(text, x, y);
-  context.fillText(text, x, y);
+// The names of arrows and the values of contours: { text, places }. places(w, h) are the middles where a text of twice
+// this width and height may be, the best one first.
+/** @type {(panel: Panel, wide: number, high: number) => OverlayName[]} */
+export function overlayNames(panel, wide, high) {
+  const { arrows, contours } = panel.map.overlay ?? {},
+    [from, ...tips] = pixelsIn(panel, arrows?.coordinates, wide, high),
+    names = tips.map((to, i) => ({
+      text: arrows?.names[i] ?? "",
+      places: (w, h) => {
+        const y = Math.max(h, Math.min(high - h, to[1])); // of a tip that may be out of sight
+        return [-1, 1, -3, 3, -5, 5].map((shift) => [to[0] + (to[0] < from[0] ? -w : w), y + shift * h]);
+      },
+    })),
+    values = (contours ?? []).map(({ value, coordinates }) => {
+      const points = pixelsIn(panel, coordinates, wide, high),
+        step = Math.ceil(points.length / PLACES);
+      return { text: number(value, 3), places: () => points.filter((_, i) => i % step === 0) };
+    });
+  return [...names, ...values];
 }
 
 // The lines of equal height on a grid (marching squares): [{ value, coordinates }], two points for each segment.

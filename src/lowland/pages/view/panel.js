@@ -10,6 +10,7 @@ import { HOME, PanelBox } from "./panel_box.js";
 import { HIDDEN, SELECTED } from "./rows.js";
 import { outline, rimColor } from "./stamps.js";
 
+const AXIS_NAMES = 24; // pixels for the names of the axes at an edge
 const MOST_STARS = 3000; // placed rows that are drawn as stars; more become small squares
 
 export class Panel extends PanelBox {
@@ -66,8 +67,18 @@ export class Panel extends PanelBox {
     this.view.zoomTo(this, { ...HOME });
   }
 
+  // The part of the smaller side that is left free at each edge; the names of axes need some pixels.
+  get margin() {
+    const named = this.map.axes || this.map.components > 2;
+    return Math.min(0.2, Math.max(0.06, named ? AXIS_NAMES / Math.min(this.wide, this.high) : 0));
+  }
+
+  wholeZoom() {
+    return wholeZoom(this.plane, this.wide, this.high, this.view.settings.equal, this.margin);
+  }
+
   showAll() {
-    this.view.zoomTo(this, { ...wholeZoom(this.plane, this.wide, this.high, this.view.settings.equal), whole: true });
+    this.view.zoomTo(this, { ...this.wholeZoom(), whole: true });
   }
 
   // Back to the first zoom; from there to all rows, if some are outside.
@@ -94,9 +105,8 @@ export class Panel extends PanelBox {
 
   /** @type {(wide?: number, high?: number) => Place} */
   place(wide = this.wide, high = this.high) {
-    if (this.zoomed.whole && this.frame)
-      Object.assign(this.zoomed, wholeZoom(this.frame, this.wide, this.high, this.view.settings.equal));
-    return placeOf(this.drawnFrame, this.zoomed, wide, high, this.view.settings.equal);
+    if (this.zoomed.whole && this.frame) Object.assign(this.zoomed, this.wholeZoom());
+    return placeOf(this.drawnFrame, this.zoomed, wide, high, this.view.settings.equal, this.margin);
   }
 
   // Where the far rows are drawn: at the edge, with an arrow that points to them.

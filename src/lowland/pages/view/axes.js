@@ -1,6 +1,6 @@
 // Axes of small charts.
 
-import { number, svg } from "../view/elements.js";
+import { number, svg } from "./elements.js";
 
 export const LARGE = { wide: 440, high: 270 };
 export const SMALL = { wide: 270, high: 200 };
@@ -49,29 +49,30 @@ export function axis(low, high, from, to, { logarithmic = false, whole = false }
 const besideTick = (x, text, wide) =>
   x + 3.4 * text.length > wide - 2 ? { x: wide - 2, "text-anchor": "end" } : { x, "text-anchor": "middle" };
 
-/** @type {(x: ChartAxis, y: ChartAxis, xName: string, yName: string, wide: number, high: number) => SVGElement} */
-export function frameOf(x, y, xName, yName, wide, high) {
-  const foot = high - EDGE.bottom;
+/** @type {(x: ChartAxis, y: ChartAxis, xName: string, yName: string, wide: number, high: number, edge?: typeof EDGE) => SVGElement} */
+export function frameOf(x, y, xName, yName, wide, high, edge = EDGE) {
+  const foot = high - edge.bottom,
+    middle = (edge.top + foot) / 2;
   return svg(
     "g",
     { class: "axes" },
     y.ticks.map((t) => [
-      svg("line", { x1: EDGE.left, x2: wide - EDGE.right, y1: y.at(t), y2: y.at(t), class: "grid" }),
-      svg("text", { x: EDGE.left - 6, y: y.at(t) + 3.5, "text-anchor": "end" }, number(t)),
+      svg("line", { x1: edge.left, x2: wide - edge.right, y1: y.at(t), y2: y.at(t), class: "grid" }),
+      svg("text", { x: edge.left - 6, y: y.at(t) + 3.5, "text-anchor": "end" }, number(t)),
     ]),
     x.ticks.map((t) => [
       svg("line", { x1: x.at(t), x2: x.at(t), y1: foot, y2: foot + 4, class: "tick" }),
       svg("text", { ...besideTick(x.at(t), number(t), wide), y: foot + 16 }, number(t)),
     ]),
-    svg("line", { x1: EDGE.left, x2: wide - EDGE.right, y1: foot, y2: foot, class: "tick" }),
-    svg("text", { x: (EDGE.left + wide - EDGE.right) / 2, y: high - 6, "text-anchor": "middle", class: "name" }, xName),
+    svg("line", { x1: edge.left, x2: wide - edge.right, y1: foot, y2: foot, class: "tick" }),
+    svg("text", { x: (edge.left + wide - edge.right) / 2, y: high - 6, "text-anchor": "middle", class: "name" }, xName),
     svg(
       "text",
       {
         x: 13,
-        y: (EDGE.top + foot) / 2,
+        y: middle,
         "text-anchor": "middle",
-        transform: `rotate(-90 13 ${(EDGE.top + foot) / 2})`,
+        transform: `rotate(-90 13 ${middle})`,
         class: "name",
       },
       yName,
