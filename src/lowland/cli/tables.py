@@ -18,6 +18,8 @@ from lowland.cli.options import given
 from lowland.cli.show import one_line
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ModelFileError, ParameterError
 
+FIGURES = (".png", ".svg", ".pdf")
+
 ROW = "row"  # the column of row numbers where rows were dropped and have no ids
 SHOWN_COLUMNS = 12
 STANDARD_OUTPUT = Path("-")
@@ -480,6 +482,18 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
             raise FileProblem(f"{str(path)!r} already exists. Overwrite it with --force, or choose another name.")
     if to is not None and model is not None and to.resolve() == model.resolve():
         raise ParameterError(f"--to and --model are the same file, {str(to)!r}. Choose different names.")
+
+
+def check_figure(to: Path | None, force: bool) -> None:
+    """Refuse a figure of an unknown kind, and to overwrite a file."""
+    if to is None:
+        return
+    if to.suffix.lower() not in FIGURES:
+        raise ParameterError(
+            f"--to {to}: the figure is written as {', '.join(FIGURES)}. Choose one of these extensions."
+        )
+    if to.exists() and not force:
+        raise FileProblem(f"{str(to)!r} already exists. Overwrite it with --force, or choose another name.")
 
 
 def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | None = None) -> dict[str, Any]:

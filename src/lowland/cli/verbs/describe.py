@@ -11,9 +11,8 @@ import click
 
 from lowland.cli import options, show, tables
 from lowland.cli.options import OUTPUT, Command, NamesOption, Option, section
-from lowland.errors import FileProblem, ParameterError
+from lowland.errors import ParameterError
 
-FIGURES = (".png", ".svg", ".pdf")
 OF_SURFACE = ("name", "r2", "p_value", "degrees")
 SHOWN, SHOWN_EFFECTS = 20, 3  # columns, and columns of each group
 
@@ -25,7 +24,9 @@ def run(
     from lowland.evidence.describe import describe as described
     from lowland.plain import to_plain
 
-    _check_figure(to, surface, force)
+    if to is None and surface is not None:
+        raise ParameterError("--surface draws a figure. Name its file: --to figure.png.")
+    tables.check_figure(to, force)
     started = time.perf_counter()
     steps, est = tables.load_model(model)
     source = tables.Source.of(file)
@@ -47,19 +48,6 @@ def run(
         "figure": None if to is None else str(to), "seconds": time.perf_counter() - started,
     }  # fmt: skip
     show.report(to_plain(facts), _print)
-
-
-def _check_figure(to: Path | None, surface: str | None, force: bool) -> None:
-    if to is None and surface is not None:
-        raise ParameterError("--surface draws a figure. Name its file: --to figure.png.")
-    if to is None:
-        return
-    if to.suffix.lower() not in FIGURES:
-        raise ParameterError(
-            f"--to {to}: the figure is written as {', '.join(FIGURES)}. Choose one of these extensions."
-        )
-    if to.exists() and not force:
-        raise FileProblem(f"{str(to)!r} already exists. Overwrite it with --force, or choose another name.")
 
 
 def _columns(source: tables.Source, by: Any, row_names: str | None) -> Any:
