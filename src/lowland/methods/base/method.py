@@ -46,6 +46,7 @@ from lowland.errors import (
     was_interrupted,
 )
 from lowland.math.optimize.outcome import STOPPED, Outcome
+from lowland.methods.base.callbacks import reported_to_callbacks, set_callbacks
 from lowland.methods.base.params import (
     CHECKED,
     Attribute,
@@ -115,6 +116,14 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self._fit(X, y)
 
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Set scikit-learn's callbacks, such as ``sklearn.callback.ProgressBar``, which follow the stages of a fit.
+
+        They need scikit-learn 1.9 or later. Without arguments, no callbacks are left.
+        """
+        set_callbacks(self, callbacks)
+        return self
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """The algorithm of the method: one call per step."""
         raise NotImplementedError
@@ -141,7 +150,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.__dict__.update(before)  # data that is refused changes nothing
             raise
         side = (min if self._traits.linear else max)(rows.n or 0, rows.d)  # of the matrix whose eigenvectors are found
-        with self._solving(), blas_threads_for((rows.n or 0) * rows.d * side):
+        with self._solving(), reported_to_callbacks(self), blas_threads_for((rows.n or 0) * rows.d * side):
             self._solve(rows, run_for(rows), labels, counts, **given)
         return self
 
