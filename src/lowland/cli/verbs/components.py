@@ -21,9 +21,9 @@ def run(model: Path, components: int, to: Path | None, force: bool) -> None:
     _, est = tables.load_model(model)
     facts = show.model_facts(est)
     L = _loadings(est, facts["class"])
-    names = getattr(est, "feature_names_in_", None)
-    known = names is not None and len(names) == len(L)
-    words = [str(name) for name in names] if known else [f"x{j}" for j in range(len(L))]
+    words = [str(name) for name in getattr(est, "feature_names_in_", ())]
+    if len(words) != len(L):
+        words = [f"x{j}" for j in range(len(L))]
     if to is not None:
         _draw(est, L, words, components, to)
     facts = {
@@ -67,7 +67,7 @@ def _print(facts: dict[str, Any]) -> None:
     title = f"{facts['class']} in {Path(facts['file']).name}"
     size = f"{len(L[0])} components of {len(L)} columns"
     show.print_facts(title, [("Size", size)], fractions, facts["explained_variance_ratio_of"])
-    order = range(len(L))
+    order = list(range(len(L)))
     if len(L) > SHOWN:
         order = sorted(order, key=lambda j: -max(map(abs, L[j][:k])))[:SHOWN]
     click.echo("\nLoadings")
