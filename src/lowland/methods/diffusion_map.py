@@ -73,7 +73,7 @@ class DiffusionMap(
 
     Notes
     -----
-    Cost: n² (d + 20 k) operations and 8 n² bytes. With n_neighbors: the neighbor search, then some hundreds of products
+    Cost: n² (d + 20 k) operations and 8 n² bytes. With n_neighbors: the neighbor search, then hundreds of products
     with a sparse matrix.
 
     Prefer ``SpectralEmbedding`` if only the edges of a neighbor graph matter, ``Isomap`` if geodesic distances should

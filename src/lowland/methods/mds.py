@@ -60,7 +60,7 @@ class MDS(
 
     Notes
     -----
-    Cost: n² k operations per iteration, some tens of iterations. Memory: one n x n matrix, in float32 beyond 4,096
+    Cost: n² k operations per iteration, tens of iterations. Memory: one n x n matrix, in float32 beyond 4,096
     rows; non-metric three more, on the CPU.
 
     Prefer ``PCA`` for linear structure and many rows, ``SammonMapping`` where small distances matter most, and

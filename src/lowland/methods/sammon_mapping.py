@@ -47,7 +47,7 @@ class SammonMapping(
 
     Notes
     -----
-    Cost: n² k operations per iteration, some tens to hundreds of iterations. Memory: one n x n matrix, in float32
+    Cost: n² k operations per iteration, tens to hundreds of iterations. Memory: one n x n matrix, in float32
     beyond 4,096 rows.
 
     Prefer ``MDS`` where large distances should be preserved, ``PCA`` for many rows.

@@ -78,7 +78,7 @@ class SpectralEmbedding(
 
     Notes
     -----
-    Cost: the neighbor search, 12 bytes per edge and direction, and some hundreds of products with a sparse matrix. With
+    Cost: the neighbor search, 12 bytes per edge and direction, and hundreds of products with a sparse matrix. With
     affinity='rbf', memory for n² numbers. n_neighbors=None means n / 10 neighbors up to 10,000 rows: set a number for
     many rows.
 

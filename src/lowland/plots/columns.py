@@ -155,7 +155,7 @@ def biplot(
 
     Rows lie in the direction of the columns in which they are large. All arrows have one common scale, chosen to fill
     the figure: their lengths are comparable with each other, not with the axes. With many columns, the 30 longest
-    arrows are drawn, and names without space are left out; a note in the figure says so.
+    arrows are drawn, and names without space are left out, with a note in the figure.
 
     Parameters
     ----------
