@@ -23,7 +23,7 @@ PARAMETERS = {flag.name for entry in entries().values() for flag in entry.flags}
 # Each heavy dependency is imported in one folder; two that would slow down every import, nowhere.
 DOORS = {
     "numba": "kernels/", "array_api_compat": "arrays/", "torch": "arrays/", "threadpoolctl": "arrays/",
-    "dask": "run/", "pyarrow": "data/", "narwhals": "data/", "safetensors": "methods/", "faiss": "math/neighbors/",
+    "dask": "run/", "pyarrow": "data/", "narwhals": "data/", "safetensors": "methods/",
     "matplotlib": "plots/", "anywidget": "explorer/", "traitlets": "explorer/",
     "fastapi": "explorer/", "uvicorn": "explorer/", "click": "cli/", "rich": ("cli/", "run/"),
     "distributed": (), "pandas": (), "polars": (),
@@ -160,7 +160,7 @@ def loaded_after(code, *names):
 
 def test_import_is_lazy():
     heavy = (
-        "sklearn", "scipy", "numba", "pandas", "torch", "dask", "matplotlib", "pyarrow", "polars", "faiss",
+        "sklearn", "scipy", "numba", "pandas", "torch", "dask", "matplotlib", "pyarrow", "polars",
     )  # fmt: skip
     assert loaded_after("import lowland; dir(lowland); lowland.config(threads=1)", *heavy) == "[]"
 
@@ -168,7 +168,7 @@ def test_import_is_lazy():
 def test_pca_loads_no_more_than_it_needs():
     code = "import numpy as np, lowland; lowland.PCA(2).fit_transform(np.random.rand(20, 4))"
     # scikit-learn itself loads pandas, and that pyarrow, where they are installed
-    assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "polars", "faiss") == "[]"
+    assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "polars") == "[]"
 
 
 def test_every_public_name_exists_and_is_documented():

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from lowland import quality
-from lowland.quality.measure import confidence_interval, wilson_interval
+from lowland.math.statistics.intervals import confidence_interval, wilson_interval
 
 
 @pytest.mark.parametrize("m", [20, 80, 500])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowland.data.suspect_columns import SuspectColumn
-from lowland.quality.measure import wilson_interval
+from lowland.math.statistics.intervals import wilson_interval
 from lowland.study.advice import advise, enough_components
 from lowland.study.facts import TableFacts
 from lowland.study.plan import StudySize

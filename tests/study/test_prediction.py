@@ -22,7 +22,7 @@ def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
 
 
 def test_accuracy_of_few_rows_has_a_wide_interval(rng):
-    from lowland.quality.measure import wilson_interval
+    from lowland.math.statistics.intervals import wilson_interval
     from lowland.trial.prediction import PredictionTest
 
     y = np.repeat([0, 1], 10)

@@ -55,7 +55,7 @@ def _hold() -> None:
             import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are listed
             import threadpoolctl
 
-            # faiss has its own BLAS; only the thread that limited its OpenMP could lift the limit
+            # faiss, where it is loaded, has its own BLAS; only the thread that limited its OpenMP could lift the limit
             found = threadpoolctl.ThreadpoolController().lib_controllers
             _libraries = [lib for lib in found if lib.user_api == "blas" and "faiss" not in lib.filepath]
         if _inside == 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowland.quality.measure import student_quantile
+from lowland.math.statistics.intervals import student_quantile
 
 _NORMAL_QUANTILE = 1.959963984540054
 _LEAST_ROWS = 10  # of each group, for an interval of Cohen's d

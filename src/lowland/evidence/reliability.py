@@ -14,6 +14,7 @@ from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError
 from lowland.evidence.nulls import Null, draw_null
 from lowland.evidence.problem import MapProblem, fit_each, open_problem
+from lowland.math.statistics.intervals import student_quantile
 from lowland.quality.alignment import Procrustes, pad_columns, rescale
 from lowland.quality.kept_neighbors import (
     SUBSAMPLES,
@@ -22,7 +23,6 @@ from lowland.quality.kept_neighbors import (
     preserved_neighbors,
     subsample_size,
 )
-from lowland.quality.measure import student_quantile
 
 if TYPE_CHECKING:
     from lowland.evidence.clusters import Cluster

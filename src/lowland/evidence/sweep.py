@@ -15,7 +15,6 @@ from lowland.errors import DataError, ParameterError, marked_text
 from lowland.evidence.problem import MapProblem, embed, fit_each, open_problem
 from lowland.plain import html_table
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
-from lowland.quality.measure import student_quantile
 from lowland.run.local import LocalRun
 from lowland.suggestions import did_you_mean
 

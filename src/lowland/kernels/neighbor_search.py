@@ -337,7 +337,7 @@ def shared_table(Q, P, places, kinds, scales, w, complete, out):
 
 
 @kernel
-def _divide(keys, order, first, last, middle):
+def divide(keys, order, first, last, middle):
     """Partition points so that those before ``middle`` have no larger keys than those after it, ties by index."""
     while first < last:
         # the median of three as pivot
@@ -400,7 +400,7 @@ def build_tree(X, depth, order, borders, lows, highs, lowest):
             middle = (start + stop) // 2
             for a in range(start, stop):
                 keys[a] = X[order[a], wide]
-            _divide(keys, order, start, stop - 1, middle)
+            divide(keys, order, start, stop - 1, middle)
             borders[2 * b + 1, 0], borders[2 * b + 1, 1] = start, middle
             borders[2 * b + 2, 0], borders[2 * b + 2, 1] = middle, stop
 

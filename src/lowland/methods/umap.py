@@ -43,9 +43,9 @@ from lowland.math.embeddings.starts import (
     spectral_start_on_device,
 )
 from lowland.math.graphs.affinities import affinity_components
+from lowland.math.neighbors.approximate import can_approximate
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.math.neighbors.hnsw import can_approximate
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels

@@ -16,9 +16,10 @@ from lowland.arrays.namespace import is_array, like, to_numpy, xp_of
 from lowland.arrays.random import generator
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError, marked_text
+from lowland.math.statistics.intervals import student_quantile
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.quality.inputs import MIN_ROWS, SPARSE_ROWS, open_coordinates
-from lowland.quality.measure import Measure, student_quantile
+from lowland.quality.measure import Measure
 from lowland.run.run import run_for
 
 Resample = Literal["halves", "bootstrap"]

@@ -12,6 +12,7 @@ from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
+from lowland.math.statistics.intervals import student_quantile, wilson_interval
 from lowland.math.statistics.labels import shown
 from lowland.quality.inputs import (
     SEARCHED,
@@ -24,7 +25,7 @@ from lowland.quality.inputs import (
     open_points,
     sample_rows,
 )
-from lowland.quality.measure import Measure, student_quantile, wilson_interval
+from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods import COUNTED
 from lowland.quality.original_space import ORDERED, PAIRED, OriginalSpace
 from lowland.run.local import LocalRun

@@ -17,8 +17,9 @@ from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.distances.metrics import Metric, allows_nan, check_metric
 from lowland.math.distances.to_points import check_distances
 from lowland.math.neighbors.ranks import PointSet
+from lowland.math.statistics.intervals import Bounds, confidence_interval
 from lowland.math.statistics.labels import classes_of, missing_labels
-from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
+from lowland.quality.measure import Better, Measure
 from lowland.run.run import run_for
 
 Sample = int | Literal["auto"] | None  # number of rows to evaluate

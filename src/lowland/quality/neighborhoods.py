@@ -18,6 +18,7 @@ from lowland.docstrings import with_parameters
 from lowland.errors import ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
+from lowland.math.statistics.intervals import confidence_interval
 from lowland.quality.inputs import (
     SEARCHED,
     SHARED,
@@ -29,7 +30,7 @@ from lowland.quality.inputs import (
     open_original,
     sample_rows,
 )
-from lowland.quality.measure import Measure, confidence_interval
+from lowland.quality.measure import Measure
 from lowland.quality.original_space import OriginalSpace
 from lowland.run.local import LocalRun
 

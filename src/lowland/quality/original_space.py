@@ -14,6 +14,7 @@ from lowland.docstrings import with_parameters
 from lowland.errors import ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
+from lowland.math.statistics.intervals import Bounds, confidence_interval
 from lowland.quality.inputs import (
     SHARED,
     EvaluatedRows,
@@ -24,7 +25,7 @@ from lowland.quality.inputs import (
     open_original,
     sample_rows,
 )
-from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
+from lowland.quality.measure import Better, Measure
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.run import Run
 

@@ -6,10 +6,16 @@ does not fit, which agrees to the tolerance of the solver and is reported in ``s
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 from lowland.errors import MemoryBudgetError, ParameterError
 
@@ -25,6 +31,7 @@ _UNITS = {
     "gib": 2**30,
     "tib": 2**40,
 }
+_LARGE = 1 / 16  # of the budget: larger arrays are mapped to a file
 COPIES_PER_SLAB = 3  # the slab as read, as floats, and centered
 
 
@@ -106,6 +113,30 @@ def require(needed: float, budget: int, what: str, remedy: str = "", *, so_far: 
             f"{what} needs {how_much}; the memory budget is {show_bytes(budget)}. {remedy}: "
             f'`lowland.config(memory="{enough}")`.'
         )
+
+
+def scratch(shape: tuple[int, ...], dtype: Any, budget: int) -> np.ndarray:
+    """Return an array for results that are large: mapped to a temporary file beyond a sixteenth of the budget.
+
+    The file has no name, and its disk space is reserved at once and given back with the array. The system writes it to
+    disk where memory is short.
+    """
+    import numpy as np  # the command line reads settings without it
+
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size <= budget * _LARGE:
+        return np.empty(shape, dtype=dtype)
+    try:
+        with tempfile.TemporaryFile(prefix="lowland-") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape))
+    except OSError as error:
+        raise MemoryBudgetError(
+            f"A temporary file of {show_bytes(size)} in {tempfile.gettempdir()!r} cannot be written: {error.strerror}. "
+            "Set the environment variable TMPDIR to a folder with more space, or raise the budget: "
+            f'`lowland.config(memory="{show_bytes(size / _LARGE * 1.2).replace(" ", "")}")`.'
+        ) from error
 
 
 def slabs_in_flight(slab_bytes: int, threads: int, budget: int) -> int:

@@ -51,6 +51,10 @@ class Run:
         if needed > self.budget:
             memory.require(needed, self.budget, what, remedy)
 
+    def scratch(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array of any values; a large one is mapped to a temporary file, as ``memory.scratch`` says."""
+        return memory.scratch(shape, dtype, self.budget)
+
     def stage(self, name: str, total: float | None = None) -> AbstractContextManager[progress.Stage]:
         """Open a stage of progress."""
         return progress.stage(name, total, self.settings.progress)

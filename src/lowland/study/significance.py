@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lowland.quality.measure import wilson_interval
+from lowland.math.statistics.intervals import wilson_interval
 from lowland.trial.prediction import r2_of_folds
 from lowland.trial.records import Score
 from lowland.trial.scores import error_of_refits

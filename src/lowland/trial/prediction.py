@@ -13,9 +13,9 @@ import numpy as np
 from lowland.arrays.namespace import to_numpy
 from lowland.errors import LowlandError, Stopped
 from lowland.math.neighbors.search import NearestAmong
+from lowland.math.statistics.intervals import student_quantile
 from lowland.methods.base.traits import traits_of
 from lowland.quality.class_separation import held_out_interval, nearest_neighbor_accuracy, neighborhood_hit, silhouette
-from lowland.quality.measure import student_quantile
 from lowland.trial.records import Score
 
 NEIGHBORS = 5

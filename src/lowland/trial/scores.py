@@ -14,10 +14,10 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
+from lowland.math.statistics.intervals import student_quantile
 from lowland.quality import OriginalSpace
 from lowland.quality.evaluation import evaluate_in_detail
 from lowland.quality.kept_neighbors import neighbors_that_stay
-from lowland.quality.measure import student_quantile
 from lowland.run.local import LocalRun
 from lowland.run.processes import error_text
 from lowland.run.settings import config

@@ -54,9 +54,10 @@ def test_the_solver_says_how_neighbors_were_found(cls, rng):
 
 
 def test_the_solver_states_the_recall_of_an_approximate_search(rng):
-    pytest.importorskip("faiss")
     model = UMAP(**QUICK[UMAP], force_approximation_algorithm=True, random_state=0).fit(rng.standard_normal((300, 4)))
-    assert f"approximate (HNSW), recall {model.recall_:.3f}" in model.solver_.reason
+    assert f"approximate (nearest-neighbor descent), recall {model.recall_:.3f} (" in model.solver_.reason
+    low, high = model.recall_interval_
+    assert 0 <= low <= model.recall_ <= high <= 1
 
 
 def test_a_callback_that_is_no_function_is_refused(rng):

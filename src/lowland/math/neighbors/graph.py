@@ -37,12 +37,13 @@ class NeighborGraph:
     length: np.ndarray  # (edges,) shortest first, if neighbors were searched for
     search: str = "given"
     recall: float = 1.0  # fraction of the true neighbors found, measured on a sample where the search is approximate
+    recall_interval: tuple[float, float] = (1.0, 1.0)  # of 95%
 
     @classmethod
-    def of_table(cls, indices: np.ndarray, distances: np.ndarray, search: str, recall: float = 1.0) -> Self:
+    def of_table(cls, indices: np.ndarray, distances: np.ndarray, search: str) -> Self:
         """The graph of k neighbors per point, from tables (n, k)."""
         n, k = indices.shape
-        return cls(np.arange(n + 1) * k, indices.ravel().astype(np.int32), distances.ravel(), search, recall)
+        return cls(np.arange(n + 1) * k, indices.ravel().astype(np.int32, copy=False), distances.ravel(), search)
 
     @property
     def n(self) -> int:
@@ -53,7 +54,8 @@ class NeighborGraph:
     def search_in_words(self) -> str:
         """How the neighbors were found, with the recall of an approximate search."""
         if self.search == "approximate":
-            return f"approximate (HNSW), recall {self.recall:.3f}"
+            low, high = self.recall_interval
+            return f"approximate (nearest-neighbor descent), recall {self.recall:.3f} ({low:.3f} to {high:.3f})"
         return f"exact, {_EXACT[self.search]}" if self.search in _EXACT else self.search
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,9 +18,14 @@ from lowland.math.distances.incomplete_rows import first_unshared, no_shared_col
 from lowland.math.distances.metrics import Metric, allows_nan, check_metric, usable_values
 from lowland.math.distances.sparse_rows import all_equal, finite_rows
 from lowland.math.distances.to_points import check_distances, check_new_distances
+from lowland.math.neighbors.approximate import (
+    approximate_neighbors,
+    is_too_slow,
+    measure_recall,
+    require_approximate,
+)
 from lowland.math.neighbors.brute_force import BruteForce, Products, SparseSearch
 from lowland.math.neighbors.graph import NeighborGraph, describe_fault
-from lowland.math.neighbors.hnsw import Approximate, approximate_search, is_faster_approximately
 from lowland.math.neighbors.searcher import MetricSpace, Searcher
 from lowland.math.neighbors.torch_search import TorchSearch
 from lowland.run.local import LocalRun
@@ -39,7 +44,7 @@ _building = threading.Lock()  # several threads may build the same search at onc
 def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
     """Choose a search algorithm: a tree if it skips enough pairs, else matrix products, or comparisons of all pairs.
 
-    Sparse rows have a search of their own, which is always exact.
+    All are exact. Sparse rows have a search of their own.
     """
     check_metric(metric, params)
     space = MetricSpace.of(metric, params)
@@ -47,8 +52,6 @@ def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Se
         space.check(X)
     if is_sparse(X):
         return SparseSearch(X, metric, params)
-    if search == "approximate":
-        return approximate_search(X, space)
     if allows_nan(metric):
         return BruteForce(X, metric, params)  # on the host, also for rows on a device
     if not isinstance(X, np.ndarray) and on_accelerator(X):
@@ -85,7 +88,8 @@ def nearest_neighbors(
     """Return the k nearest neighbors of every row, without the row itself.
 
     Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix. If all
-    rows are equal, raise an error, unless ``takes_equal``.
+    rows are equal, raise an error, unless ``takes_equal``. "auto" is approximate where an exact search would take
+    minutes, and sparse rows are always searched exactly.
     """
     run = run or LocalRun()
     n = X.shape[0]
@@ -93,18 +97,30 @@ def nearest_neighbors(
         raise ParameterError(f"{k} neighbors per row: the data has {n} rows. Choose at most {n - 1}.")
     X = check_distances(X) if metric == "precomputed" else X
     run.require(40 * n * k, f"A graph of {k} neighbors for each of {n:,} rows", "Choose fewer neighbors")
+    space = MetricSpace.of(metric, params or {})
     searcher = choose_searcher(X, metric, params or {}, search, k)
-    if search == "auto" and isinstance(searcher, Products) and is_faster_approximately(*X.shape):
-        searcher = Approximate(X, searcher.space)
-    found = searcher.nearest(k, run)
+    if is_sparse(X):
+        approximate = False
+    elif search == "approximate":
+        approximate, space = True, require_approximate(metric, space)
+    else:
+        searched = search == "auto" and isinstance(searcher, Products | BruteForce)
+        approximate = searched and space is not None and is_too_slow(n, X.shape[1], space)
+    if approximate:
+        assert space is not None
+        found = approximate_neighbors(X, k, space, run)
+    else:
+        found = searcher.nearest(k, run)
     if allows_nan(metric):
         refuse_incomparable(X, *found)
     indices, distances = check_found(*found, n)
     _refuse_if_equal(X, distances, metric, params or {}, takes_equal=takes_equal)
-    recall = 1.0
-    if isinstance(searcher, Approximate):
-        recall = searcher.recall(distances, run, rng or np.random.default_rng(0))
-    return NeighborGraph.of_table(indices, _in_precision_of(X, distances), searcher.name, recall)
+    graph = NeighborGraph.of_table(indices, _in_precision_of(X, distances), searcher.name)
+    if not approximate:
+        return graph
+    assert space is not None
+    recall, interval = measure_recall(X, distances, space, run, rng or np.random.default_rng(0))
+    return replace(graph, search="approximate", recall=recall, recall_interval=interval)
 
 
 def neighbors_within(
@@ -162,7 +178,7 @@ def refuse_incomparable(X: Array, indices: np.ndarray, distances: np.ndarray, ro
 
 def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        found = lengths.astype(X.dtype if is_sparse(X) else to_numpy(X[:1, :1]).dtype)
+        found = lengths.astype(X.dtype if is_sparse(X) else to_numpy(X[:1, :1]).dtype, copy=False)
     if not np.isfinite(found).all():
         raise DataError(
             f"Distances between rows are too large for `{found.dtype}`. Rescale the columns, or use `float64`."

@@ -51,6 +51,7 @@ GRAPH_ATTRIBUTES = shared_attributes(
         "float",
         "Fraction of the true nearest neighbors that were found, measured on 300 sampled rows; 1 for an exact search.",
     ),
+    recall_interval_=("tuple[float, float]", "95% confidence interval of the recall; (1, 1) for an exact search."),
     solver_=("Outcome", "Eigenvalue solver: which one, why, its iterations and whether it converged."),
     n_iter_=("int", "Number of iterations of the eigenvalue solver."),
 )  # fmt: skip
@@ -68,7 +69,7 @@ def disconnected_parameter() -> Any:
 
 def neighbors_algorithm_parameter() -> Any:
     """Declare the parameter ``neighbors_algorithm``."""
-    return param("auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss).")
+    return param("auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate'.")
 
 
 class GraphMethod(Method, attributes=GRAPH_ATTRIBUTES, takes_sparse=True):
@@ -95,6 +96,7 @@ class Components:
     kept: np.ndarray  # (n,) bool: the points that are embedded
     n_edges_added: int = 0
     recall: float = 1.0
+    recall_interval: tuple[float, float] = (1.0, 1.0)
 
     def attributes(self, X: Array) -> dict[str, Any]:
         """The fitted attributes that describe the components, as arrays of the library that the rows came in."""
@@ -107,6 +109,7 @@ class Components:
             "n_excluded_": int(np.sum(~self.kept)),
             "n_edges_added_": self.n_edges_added,
             "recall_": self.recall,
+            "recall_interval_": self.recall_interval,
         }
 
 
@@ -214,7 +217,9 @@ class Neighborhood:
             )
         if found.count > 1 and (self.policy != "ignore" or self.reports_ignored):
             self._report(found, graph)
-        return Components(found.graph, found.labels, found.kept, len(found.bridges), graph.recall)
+        return Components(
+            found.graph, found.labels, found.kept, len(found.bridges), graph.recall, graph.recall_interval
+        )
 
     def _report(self, found: ConnectedComponents, graph: NeighborGraph) -> None:
         """Warn that the graph is disconnected and say what was done; raise an error if that is the policy."""
@@ -444,5 +449,6 @@ def graph_facts(model: Any) -> dict[str, Any]:
     if model.n_excluded_:
         facts["rows left out"] = model.n_excluded_
     if model.recall_ < 1:
-        facts["recall of the approximate search"] = model.recall_
+        low, high = model.recall_interval_
+        facts["recall of the approximate search"] = f"{model.recall_:.4f} (95% CI {low:.4f} to {high:.4f})"
     return facts
