@@ -13,6 +13,7 @@ import numpy as np
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError, marked_text
 from lowland.evidence.problem import MapProblem, embed, fit_each, open_problem
+from lowland.math.statistics.intervals import student_quantile
 from lowland.plain import html_table
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
 from lowland.run.local import LocalRun

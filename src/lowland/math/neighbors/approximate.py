@@ -67,14 +67,14 @@ def approximate_neighbors(X: Array, k: int, space: MetricSpace, run: Run) -> Fou
     The same on any number of threads. Up to about a hundred rows all pairs are compared, so the search is exact.
     """
     rows = to_numpy(X)
-    found = Descent.of(rows, k, space, run)
+    found = PointLists.of(rows, k, space, run)
     found.compare_in_trees(run)
     found.compare_in_rounds(run)
     return found.measured(rows, k, space, run)
 
 
 @dataclass(frozen=True)
-class Frame:
+class Framing:
     """A center and a scale for single precision: squares do not overflow, and differences keep their digits."""
 
     space: MetricSpace
@@ -82,7 +82,7 @@ class Frame:
     size: float
 
     @classmethod
-    def of(cls, X: np.ndarray, space: MetricSpace, run: Run) -> Frame:
+    def of(cls, X: np.ndarray, space: MetricSpace, run: Run) -> Framing:
         """The mean of the points, and the largest distance from it along a column."""
 
         def read(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -123,7 +123,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Descent:
+class PointLists:
     """The nearest points found so far, in the order of a tree."""
 
     A: np.ndarray  # (n, c) float32: the points, centered, scaled, filled with columns of zeros
@@ -135,13 +135,13 @@ class Descent:
     fresh: np.ndarray = field(init=False)  # (n, L) uint8
 
     @classmethod
-    def of(cls, X: np.ndarray, k: int, space: MetricSpace, run: Run) -> Descent:
+    def of(cls, X: np.ndarray, k: int, space: MetricSpace, run: Run) -> PointLists:
         """Order the points along a tree; each list has room for some more points than k."""
 
         n = len(X)
         length = min(max(k + _MORE, _SHORTEST), n - 1)
         depth = max(0, math.ceil(math.log2(n / max(_LEAF, 2 * length + 2))))
-        frame = Frame.of(X, space, run)
+        frame = Framing.of(X, space, run)
         order = _trees(frame.shadows(X, run), 1, depth, 0, run)[0]
         found = cls(frame.points(X, order, run), order, space.p, depth)
         for name, dtype, value in (("values", np.float32, np.inf), ("indices", np.int32, -1), ("fresh", np.uint8, 0)):
