@@ -1,19 +1,20 @@
 """Generate the reference, the tables of methods, and the pictures.
 
-``make docs`` generates everything, ``make texts`` everything but the pictures. The output is deterministic. Tests check
-that the reference and the tables are up to date. The tables are generated from the class of each method and
-from the table "In short" of its page.
+``make docs`` generates everything, ``make texts`` everything but the pictures, and ``python docs/generate.py umap`` the
+texts and one picture. The output is deterministic. Tests check that the texts are up to date. They come from the class
+of each method and from the table "In short" of its page.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ DOCS = Path(__file__).parent
 METHODS = DOCS / "methods" / "index.md"
 API = DOCS / "api" / "index.md"
 WHICH = DOCS / "which-method.md"
-MOST_BYTES = 150_000
+WIDTH, MOST_BYTES = 1650, 250_000  # of a picture: pixels, and its size in the repository
 PURPOSES = (  # the order of the tables of methods; each method names its purpose in the table "In short" of its page
     "Linear axes",
     "Maps that keep neighbors together",
@@ -50,16 +51,17 @@ SHORT = (
 )  # rows of the table "In short" on the page of a method
 
 
-def main(*, draw_pictures: bool = True) -> None:
-    """Generate everything."""
+def main(*, draw_pictures: bool = True, only: Collection[str] = ()) -> None:
+    """Generate everything; of the pictures only those named, if any are."""
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     METHODS.write_text(with_methods(METHODS.read_text(encoding="utf-8")), encoding="utf-8")
     API.write_text(names_of_the_site(), encoding="utf-8")
     WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")
     for name, draw in pictures().items() if draw_pictures else ():
+        if only and name not in only:
+            continue
         path = DOCS / "pictures" / f"{name}.png"
-        path.parent.mkdir(exist_ok=True)
-        draw().savefig(path, dpi=90, metadata={"Software": None})
+        save_picture(draw(), path)
         size = path.stat().st_size
         print(f"{path.relative_to(DOCS.parent)}: {size / 1000:.0f} kB")
         if size > MOST_BYTES:
@@ -80,6 +82,16 @@ def pictures() -> dict[str, Callable[[], Any]]:
         for name in re.findall(r"\]\(\.\./pictures/(\w+)\.png\)", page.read_text(encoding="utf-8")):
             found.setdefault(name, partial(drawn_by_page, page))
     return found
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a figure as a PNG of ``WIDTH`` pixels in 256 colors, which halves its size."""
+    from PIL import Image
+
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=WIDTH / figure.get_figwidth(), facecolor="white", metadata={"Software": None})
+    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    image.save(path, optimize=True)
 
 
 def drawn_by_page(page: Path) -> Any:
@@ -314,4 +326,4 @@ def _yes(fact: bool) -> str:
 
 
 if __name__ == "__main__":
-    main(draw_pictures="--texts" not in sys.argv)
+    main(draw_pictures="--texts" not in sys.argv, only=[name for name in sys.argv[1:] if name != "--texts"])

@@ -891,3 +891,83 @@ def quality() -> Any:
     right.legend(frameon=False, labelcolor=INK, loc="lower right", fontsize="small")  # beside the pairs
     _title(right, "Isomap: Euclidean distances are not preserved")
     return figure
+
+
+def getting_started() -> Any:
+    """Wine by PCA and by UMAP."""
+    wine = load_dataset("wine")
+    X = (wine.X - wine.X.mean(0)) / wine.X.std(0)
+    figure, panels = _panels(2, (10, 4.4))
+    maps = {"PCA": lowland.PCA(2), "UMAP": lowland.UMAP(random_state=0)}
+    for ax, (name, method) in zip(panels, maps.items(), strict=True):
+        Z, axes = method.fit_transform(X), (f"{name} 1", f"{name} 2")
+        plots.embedding(Z, wine.y, label_names=wine.label_names, axis_names=axes, title=f"{name} of wine", ax=ax)
+    return figure
+
+
+def getting_started_trust() -> Any:
+    """Maps of wine and of noise with as many rows and columns, colored by the reliability of the points."""
+    X = load_dataset("wine").X
+    tables = {"wine": (X - X.mean(0)) / X.std(0), "noise": np.random.default_rng(0).standard_normal(X.shape)}
+    figure, panels = _panels(2, (10, 4.4))
+    kinds = {"reliable": STRONG, "uncertain": "#e8a33d", "unreliable": MARK}
+    for ax, (name, rows) in zip(panels, tables.items(), strict=True):
+        model = lowland.UMAP(random_state=0).fit(rows)
+        found = lowland.reliability(model, rows, random_state=0)
+        for (kind, color), marker in zip(kinds.items(), "o^X", strict=True):
+            points = model.embedding_[found.classes == kind]
+            ax.scatter(*points.T, s=26, color=color, marker=marker, linewidths=0, label=f"{kind}: {len(points)}")
+        _title(ax, f"UMAP of {name}")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, -0.02), ncols=3)
+        _quiet(ax)
+    return figure
+
+
+def grid_tsne() -> Any:
+    """t-SNE of three tables with five perplexities."""
+    return _grid("perplexity", (3, 10, 30, 60, 120), lambda value: lowland.TSNE(perplexity=value, random_state=0))
+
+
+def grid_umap() -> Any:
+    """UMAP of three tables with five numbers of neighbors."""
+    return _grid("n_neighbors", (4, 8, 15, 30, 100), lambda value: lowland.UMAP(n_neighbors=value, random_state=0))
+
+
+def grid_pacmap() -> Any:
+    """PaCMAP of three tables with five numbers of neighbors."""
+    return _grid("n_neighbors", (3, 5, 10, 20, 60), lambda value: lowland.PaCMAP(n_neighbors=value, random_state=0))
+
+
+def _grid(parameter: str, values: tuple[int, ...], method: Any) -> Any:
+    """Maps of three tables, one per line, with the values of a parameter, one per column."""
+    from matplotlib.figure import Figure
+
+    rng = np.random.default_rng(0)
+    digits = load_dataset("digits")
+    sizes, deviations = (30, 100, 300), (0.3, 1.0, 2.0)
+    centers = 4 * rng.standard_normal((3, 10))
+    groups = np.concatenate(
+        [c + s * rng.standard_normal((n, 10)) for c, s, n in zip(centers, deviations, sizes, strict=True)]
+    )
+    tables = {
+        "digits": (digits.X[:600], digits.y[:600]),
+        "unequal groups": (groups, np.repeat([0, 1, 2], sizes)),
+        "noise": (rng.standard_normal((430, 10)), np.zeros(430, int)),
+    }
+    figure = Figure(figsize=(12.5, 7.6), layout="constrained")
+    panels = figure.subplots(len(tables), len(values))
+    for line, (name, (X, y)) in zip(panels, tables.items(), strict=True):
+        for ax, value in zip(line, values, strict=True):
+            Z = method(value).fit_transform(X)
+            ax.scatter(*Z.T, s=4, c=[plots.style.COLORS[c] for c in y], linewidths=0)
+            ax.set_aspect("equal", adjustable="datalim")
+            ax.set_xticks([])
+            ax.set_yticks([])
+            for side in ax.spines.values():
+                side.set_color(WEAK)
+            if name == "digits":
+                ax.set_title(f"{parameter} {value}", fontsize="medium", color=INK)
+        line[0].set_ylabel(name, color=INK, fontsize="large")
+    return figure
