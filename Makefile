@@ -74,8 +74,8 @@ texts: .venv/installed  ## the same without pictures: reference, tables
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[docs]"
 	touch $@
 
-site: .venv/site  ## build the documentation site in site/; a warning or a broken link is an error
-	$(BIN)/sphinx-build -W --keep-going -q -d .venv/doctrees docs site
+site: .venv/site  ## build the documentation site in site/html; a warning or a broken link is an error
+	$(BIN)/sphinx-build -W --keep-going -q -d site/doctrees docs site/html
 
 clean:
 	rm -rf .venv node_modules dist demo gallery site docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -31,11 +31,11 @@ templates_path = ["theme/templates"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 4  # the anchors that GitHub gives to headings
 nb_execution_mode = "cache"  # a tutorial runs when it changed
+nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_ipywidgets_js: dict[str, Any] = {}  # the site loads nothing from other servers
 mathjax_path = "mathjax/tex-chtml.js"
-mathjax3_config = {"loader": {"paths": {}}}
 
 # --- reference ---
 
