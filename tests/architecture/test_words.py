@@ -16,6 +16,8 @@ FILES = [
     *sorted((ROOT / "examples").glob("*.py")),
 ]
 
+PAGES = [path for path in FILES if path.suffix == ".md" and path.name != "CHANGELOG.md"]
+
 BANNED = {  # pattern: what to write instead
     # --- unclear or archaic phrases
     r"\btold\b": "say what happens, or: reported, passed, known",
@@ -31,6 +33,14 @@ BANNED = {  # pattern: what to write instead
     r"\bhas a say\b|\bhave a say\b|\bspeaks? of\b": "counts, concerns",
     r"\bknows? nothing of\b": "does not depend on",
     r"\bis no number\b|\bare no numbers?\b": "overflows float32; is not a number (NaN)",
+    # --- phrases of an earlier, stiffer style
+    r"\b(and )?a (\w+ )?warning says so\b|\b`?DataWarning`? says so\b": "with a warning",
+    r"\bsome (hundred|ten|thousand)s?\b": "about a hundred; hundreds of",
+    r"\bof (your own|yours)\b": "your own",
+    r"\bwhat becomes of\b": "encoding, result",
+    r"\b(tensors?|rows?|points?) that (is|are) there\b": "a CUDA tensor; the known points",
+    r"\brefused with a sentence\b|\ba sentence of Lowland\b": "rejected with an error message",
+    r"\bdo not read what\b": "do not over-interpret",
     # --- one term for one thing
     r"\bway back\b": "inverse transform",
     r"\blead(s|ing)? back\b": "inverse transform",
@@ -64,6 +74,13 @@ BANNED = {  # pattern: what to write instead
     r"linear|emphas|critic|factor|binar|digit|symmetr|diagonal|tri-?diagonal|special|material|neutral|stabil)is"
     r"(e|ed|es|er|ers|ing|ation|ations|able)\b": "-ize, -ization",
 }
+
+BANNED_IN_PAGES = {  # in the Markdown files only: code also has places and identifiers of these names
+    r"\bbeside\b": "next to, as well as",
+    r"pip install .?lowland\[": 'pip install ".[extra]" from a checkout',
+}
+MOST_SEMICOLONS = 5  # in the sentences of a page, without tables and references: write two sentences instead
+LISTS = {"glossary.md", "gallery.md", "reference.md"}  # generated, or lists of synonyms
 
 ALLOWED = [  # names of other libraries, titles of papers, proper names, code
     r"``?[^`\n]*``?",  # code: what a name is called is decided elsewhere
@@ -123,6 +140,21 @@ def test_no_banned_terms(path):
     assert not found, "\n" + "\n".join(found)
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_pages_have_plain_sentences(path):
+    lines = prose(path)
+    found = [
+        f"{path.name}:{number}: write {instead}"
+        for number, line in enumerate(lines, 1)
+        for pattern, instead in BANNED_IN_PAGES.items()
+        if re.search(pattern, line, re.I)
+    ]
+    assert not found, "\n" + "\n".join(found)
+    if path.name not in LISTS:
+        sentences = [line for line in lines if not re.search(r"^\||\\|doi:|arXiv|\b(19|20)\d\d\b", line)]
+        assert sum(";" in line for line in sentences) <= MOST_SEMICOLONS
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -130,7 +162,8 @@ def test_no_banned_terms(path):
         "crowds of twins", "the graph hangs together", "falls into 3 parts", "best, if not surely", "one a row",
         "4 ears", "Mend that line.", "An error nobody foresaw", "it has learnt", "is judged by",
         "share of the variance", "by straight lines", "standardised columns", "the centre", "grey points",
-        "labelled rows", "modelling", "behaviour",
+        "labelled rows", "modelling", "behaviour", "dropped, and a warning says so", "some hundred columns",
+        "a graph of your own", "What becomes of it", "pass a torch tensor that is there", "A DataWarning says so.",
     ],
 )  # fmt: skip
 def test_banned_terms_are_found(sentence):

@@ -190,7 +190,7 @@ class TSNE(
     method: Literal["barnes_hut", "exact"] = param(
         "barnes_hut",
         "'barnes_hut': affinities of the nearest neighbors and the fastest accurate repulsion, which solver_ names; "
-        "'exact': affinities of all pairs and exact repulsion, for up to some thousand rows.",
+        "'exact': affinities of all pairs and exact repulsion, for up to a few thousand points.",
     )
     angle: float = param(
         0.5,

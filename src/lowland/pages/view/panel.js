@@ -201,7 +201,7 @@ export class Panel extends PanelBox {
       grown = scale * Math.min(1.7, Math.max(0.75, wide / scale / 420)),
       density = view.settings.density ?? sight > MANY,
       shapes = !density && sight <= FEW,
-      cost = shapes ? 10 : 1, // a shape takes as long as some ten pixels
+      cost = shapes ? 10 : 1, // a shape takes as long as about ten pixels
       { length } = frame.X,
       many = shapes ? Math.ceil(length * Math.min(1, most / cost / Math.max(1, sight))) : Math.min(most, length);
     const { coloring, palette, theme } = view;
