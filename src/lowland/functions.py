@@ -62,6 +62,15 @@ def fastica(
         Mean of each column.
     n_iter : int
         Number of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowland
+    >>> S = np.random.default_rng(0).uniform(-1, 1, (1000, 2))
+    >>> K, W, sources = lowland.fastica(S @ np.array([[1.0, 0.5], [0.3, 1.0]]), random_state=0)
+    >>> bool((np.abs(np.corrcoef(S.T, sources.T)[:2, 2:]).max(axis=0) > 0.99).all())
+    True
     """
     ica = load_method("FastICA")(
         n_components=n_components, algorithm=algorithm, whiten=whiten, fun=fun, fun_args=fun_args, max_iter=max_iter,
@@ -96,6 +105,15 @@ def smacof(
     random, unless ``init`` (n, k) is given; then ``n_init`` has no effect, and k is the number of dimensions.
     Non-metric: zeros off the diagonal are missing, and the first step is metric, as in scikit-learn. ``return_n_iter``:
     return the number of iterations too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowland
+    >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> Z, stress = lowland.smacof(D, random_state=0, eps=1e-12, max_iter=2000)
+    >>> Z.shape, bool(stress < 1e-6)
+    ((3, 2), True)
     """
     if init is not None:
         init = np.asarray(init)
@@ -135,7 +153,17 @@ def spectral_embedding(
     norm_laplacian: bool = True,
     drop_first: bool = True,
 ) -> Array:
-    """Return the eigenvectors of the graph Laplacian, (n, k): ``SpectralEmbedding`` of an affinity matrix, (n, n)."""
+    """Return the eigenvectors of the graph Laplacian, (n, k): ``SpectralEmbedding`` of an affinity matrix, (n, n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowland
+    >>> path = np.eye(6, k=1) + np.eye(6, k=-1)
+    >>> Z = lowland.spectral_embedding(path, n_components=1)
+    >>> bool((np.diff(Z[:, 0]) > 0).all() or (np.diff(Z[:, 0]) < 0).all())  # in the order of the path
+    True
+    """
     model = load_method("SpectralEmbedding")(
         n_components, affinity="precomputed", eigen_solver=eigen_solver, random_state=random_state,
         eigen_tol=eigen_tol, laplacian="normalized" if norm_laplacian else "unnormalized", drop_first=drop_first,
@@ -161,6 +189,14 @@ def locally_linear_embedding(
     """Return the coordinates, (n, k), and their reconstruction error: ``LocallyLinearEmbedding`` of the rows of X.
 
     X may also be a fitted NearestNeighbors of scikit-learn.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.s_curve(300).X
+    >>> Z, error = lowland.locally_linear_embedding(X, n_neighbors=10, n_components=2)
+    >>> Z.shape
+    (300, 2)
     """
     model = load_method("LocallyLinearEmbedding")(
         n_components, n_neighbors=n_neighbors, reg=reg, eigen_solver=eigen_solver, tol=tol, max_iter=max_iter,
@@ -175,6 +211,13 @@ def trustworthiness(
     """Return whether the neighbors in the embedding are also near in the data, from 0 to 1, over all rows.
 
     ``lowland.quality.trustworthiness`` also samples rows, and returns a value per row.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("iris").X
+    >>> bool(lowland.trustworthiness(X, lowland.PCA(2).fit_transform(X)) > 0.97)
+    True
     """
     n = len(X_embedded)
     if n_neighbors >= n / 2:

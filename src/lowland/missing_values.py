@@ -106,7 +106,16 @@ def replacement_sentence(counts: Any, fraction: float, how: str) -> str:
 
 
 def drop_missing(X: Any) -> CompleteRows:
-    """Return the rows without missing values, the mask that selects them, and a sentence that counts the others."""
+    """Return the rows without missing values, the mask that selects them, and a sentence that counts the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowland
+    >>> complete = lowland.drop_missing(np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    >>> complete.table.tolist(), complete.kept.tolist()
+    ([[1.0, 2.0]], [True, False])
+    """
     rows = _opened(X)
     whole = run_for(rows).to_array(rows, "Dropping incomplete rows")
     kept = ~np.isnan(to_numpy(whole)).any(axis=1)

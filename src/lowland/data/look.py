@@ -103,6 +103,14 @@ def look(source: Any, **options: Any) -> Look:
 
     ``source`` is anything with rows: a file, a frame, a Table or an array; ``options`` are the options of reading a
     file, as in ``open_rows``. The table is read once, in chunks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import lowland
+    >>> found = lowland.look(pd.DataFrame({"height": [1.7, 1.8, 1.6], "name": ["Ada", "Bo", "Cy"]}))
+    >>> found.to_dict()["rows"]
+    3
     """
     read, label = ReadOptions(**options), None
     is_path = isinstance(source, str | bytes | os.PathLike)

@@ -44,6 +44,14 @@ def open_rows(
     ``header`` says whether the first line of a text file contains column names; without it, a line of numbers is a row.
     Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
     which may also be given as ``read``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowland
+    >>> rows = lowland.open_rows(np.ones((5, 3)))
+    >>> rows.shape, sum(len(chunk) for chunk in rows.chunks())
+    ((5, 3), 5)
     """
     selects = columns is not None or bool(drop)
     if header is not None or options:

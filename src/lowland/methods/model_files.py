@@ -28,6 +28,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     The steps of a pipeline may be ``TablePreparer``, and scikit-learn's scalers, imputers, encoders and
     ``ColumnTransformer``. The file contains only numbers and names, and loads in any Python version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import lowland
+    >>> model = lowland.PCA(2).fit(lowland.data.load_dataset("iris").X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lowland.save(model, Path(folder) / "iris.lowland")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['iris.lowland']
     """
     if not is_known(model):
         raise ModelFileError(
@@ -53,7 +64,21 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load the model saved at ``path``. A damaged or malicious file raises an error; no code in it is run."""
+    """Load the model saved at ``path``. A damaged or malicious file raises an error; no code in it is run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("iris").X
+    >>> model = lowland.PCA(2).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lowland.save(model, Path(folder) / "iris.lowland")
+    ...     again = lowland.load(Path(folder) / "iris.lowland")
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
     header, arrays = _read(Path(path))
     try:
         if header["format"] > FORMAT:

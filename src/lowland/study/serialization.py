@@ -94,7 +94,18 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
 
 
 def load_study(folder: str | os.PathLike[str]) -> StudyResult:
-    """Read a saved study."""
+    """Read a saved study.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lowland
+    >>> study = lowland.compare(lowland.data.load_dataset("iris").X, methods=["pca"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = lowland.study.load_study(study.save(f"{folder}/iris"))
+    >>> [trial.name for trial in again.trials]
+    ['PCA']
+    """
     place = Path(folder)
     for name in (JSON, POINTS):
         if not (place / name).is_file():

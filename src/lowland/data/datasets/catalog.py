@@ -33,7 +33,14 @@ def load_dataset(name: str, **options: Any) -> Dataset:
 
 
 def available() -> dict[str, str]:
-    """Return the name and a one-line description of every data set, and whether it needs the folder LOWLAND_DATA."""
+    """Return the name and a one-line description of every data set, and whether it needs the folder LOWLAND_DATA.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> "iris" in data.available()
+    True
+    """
     lines = {name: (inspect.getdoc(make) or name).splitlines()[0] for name, make in _MAKERS.items()}
     return {name: f"{line} (Needs {FOLDER_VARIABLE}.)" if name in FROM_FOLDER else line for name, line in lines.items()}
 

@@ -24,6 +24,13 @@ def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool 
     The spiral is (t cos t, t sin t) for t from 3π/2 to 9π/2; the height of the sheet is 21. y is the arc length along
     it, truth the flat sheet: arc length and height. hole=True removes a rectangle in the middle, which distorts the
     shortest paths of Isomap but not Hessian LLE (Donoho and Grimes 2003).
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> roll = data.swiss_roll(500, hole=True)
+    >>> roll.X.shape, roll.truth.shape
+    ((500, 3), (500, 2))
     """
     check_points("swiss_roll", n, noise)
     rng = random_generator("swiss_roll", seed)
@@ -45,6 +52,12 @@ def s_curve(n: int = 1000, noise: float = 0.0, seed: Seed = 0) -> Dataset:
 
     The curve (sin t, sign(t)(cos t − 1)) runs at unit speed, so t from −3π/2 to 3π/2 is its arc length; the sheet is
     2 wide. y is t, truth the flat sheet: t and height.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> data.s_curve(500).X.shape
+    (500, 3)
     """
     check_points("s_curve", n, noise)
     rng = random_generator("s_curve", seed)
@@ -60,6 +73,12 @@ def concentric_circles(n: int = 600, noise: float = 0.05, seed: Seed = 0, *, rin
 
     y is the ring, numbered from 0 at the center; all rings have the same number of points, up to one. truth is radius
     and angle.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> data.concentric_circles(60, rings=2).X.shape
+    (60, 2)
     """
     check_points("concentric_circles", n, noise)
     check_integer("concentric_circles", "rings", rings, 1)
@@ -84,6 +103,13 @@ def ellipse(
 
     The covariance is R diag(axes²) Rᵀ + noise² I, with R the counterclockwise rotation by `angle`.
     truth holds the coordinates along the axes; y is the first of them.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> X = data.ellipse(1000, axes=(3.0, 1.0)).X
+    >>> X.shape
+    (1000, 2)
     """
     check_points("ellipse", n, noise)
     if not isinstance(axes, tuple | list | np.ndarray) or len(axes) != 2:
@@ -105,6 +131,13 @@ def low_rank(
 
     X = U diag(σ) Vᵀ + noise, with U and V random and orthonormal and σᵢ = √(nd) decayⁱ, so that the entries are of
     order 1 for any shape. truth is U diag(σ).
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.low_rank(200, noise=0.0, d=20, rank=3).X
+    >>> lowland.PCA(0.999).fit(X).n_components_
+    3
     """
     check_points("low_rank", n, noise)
     check_integer("low_rank", "d", d, 1)
@@ -132,6 +165,13 @@ def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap
     y is the last coordinate, the height. With `cap`, in three dimensions, the points lie within that many degrees of
     the north pole: a patch that can be flattened, but not isometrically. truth is then the azimuthal equidistant
     projection, which preserves distance and direction from the pole.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> X = data.sphere(100, d=4).X
+    >>> bool(abs((X**2).sum(axis=1) - 1).max() < 1e-12)
+    True
     """
     check_points("sphere", n, noise)
     check_integer("sphere", "d", d, 1)
@@ -161,6 +201,14 @@ def randu(n: int = 400, seed: int = 1) -> Dataset:
 
     I ← 65539 I mod 2³¹, three steps per row, divided by 2³¹ without rounding. Since 65539 = 2¹⁶ + 3, 9x − 6y + z is
     an integer from −5 to 9 in every row; y is the plane, numbered from 0. The seed is the initial I.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland import data
+    >>> X, plane = data.randu()
+    >>> np.unique(np.round(X @ [9, -6, 1])).size == np.unique(plane).size
+    True
     """
     check_integer("randu", "n", n, 1)
     check_integer("randu", "seed", seed, 1)
@@ -224,6 +272,13 @@ def moved_digits(
     The center of mass of the digit is shifted from the image center by up to `shift` pixels in each direction; the
     digit is rotated about it by up to `rotation` degrees. truth is the shift to the right, the shift down, and the
     counterclockwise angle; y is the angle. X is float32, with 1 for ink and 0 for background.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> found = data.moved_digits(10, size=40, shift=5.0)
+    >>> found.X.shape, found.truth.shape
+    ((10, 1600), (10, 3))
     """
     from scipy.ndimage import affine_transform, center_of_mass
     from sklearn.datasets import load_digits
@@ -272,6 +327,13 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
 
     With n = 31² = 961 the face of 20 × 20 pixels moves through images of 50 × 50. truth is the position, in columns
     from the left and rows from the top; y is the first of them. After Saul and Roweis (2003), with a drawn face.
+
+    Examples
+    --------
+    >>> from lowland import data
+    >>> found = data.moved_patch(100)
+    >>> found.truth.shape
+    (100, 2)
     """
     check_points("moved_patch", n, noise)
     steps = math.isqrt(n)

@@ -76,6 +76,15 @@ def rotate(
     is the parameter of oblimin (0 is quartimin), ``delta`` of geomin, ``power`` of promax. The first of ``starts``
     initializations is the identity, the others are random; the smallest criterion is kept. Factors are sorted by their
     sums of squares, each with its largest loading positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.algorithms import rotate
+    >>> simple = np.array([[0.9, 0.0], [0.8, 0.0], [0.0, 0.7], [0.0, 0.6]])
+    >>> turned = simple @ np.array([[0.6, -0.8], [0.8, 0.6]])
+    >>> np.allclose(np.abs(rotate(turned, "varimax").loadings), simple, atol=1e-6)
+    True
     """
     A = np.asarray(to_numpy(loadings), dtype=np.float64)
     if A.ndim != 2 or not A.size or not np.isfinite(A).all():

@@ -90,6 +90,14 @@ def nearest_neighbors(
     Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix. If all
     rows are equal, raise an error, unless ``takes_equal``. "auto" is approximate where an exact search would take
     minutes, and sparse rows are always searched exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.algorithms import nearest_neighbors
+    >>> graph = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)
+    >>> graph.to.tolist(), graph.length.tolist()
+    ([1, 0, 1], [1.0, 1.0, 2.0])
     """
     run = run or LocalRun()
     n = X.shape[0]
@@ -132,7 +140,16 @@ def neighbors_within(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> NeighborGraph:
-    """Return all rows within ``radius`` of every row, nearest first; warn of rows that have none."""
+    """Return all rows within ``radius`` of every row, nearest first; warn of rows that have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.algorithms import neighbors_within
+    >>> graph = neighbors_within(np.array([[0.0], [1.0], [3.0], [4.0]]), 1.5)
+    >>> graph.to.tolist()
+    [1, 0, 3, 2]
+    """
     run = run or LocalRun()
     X = check_distances(X) if metric == "precomputed" else X
     searcher = choose_searcher(X, metric, params or {}, "auto" if search == "approximate" else search, 10)

@@ -365,6 +365,14 @@ def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
     """Return the cluster of each column, (d,), after the last k - 1 merges are undone.
 
     Clusters are numbered as in scikit-learn, by their positions in a heap of nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.algorithms import cluster_tree
+    >>> tree = cluster_tree(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 6.0], [4.0, 6.0, 0.0]]), "average")
+    >>> cut_tree(tree, 3).tolist()
+    [2, 1, 0]
     """
     d = tree.n_leaves
     if tree.parents is not None:  # it ended early, at k clusters

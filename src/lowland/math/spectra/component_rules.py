@@ -72,7 +72,15 @@ class Rule:
 @record
 @dataclass(frozen=True)
 class Cumulative(Rule):
-    """Keep the fewest components that together explain more than ``fraction`` of the variance."""
+    """Keep the fewest components that together explain more than ``fraction`` of the variance.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("wine").X
+    >>> lowland.PCA(lowland.rules.Cumulative(0.8), scale=True).fit(X).n_components_
+    5
+    """
 
     fraction: float
 
@@ -98,7 +106,15 @@ class Cumulative(Rule):
 @record
 @dataclass(frozen=True)
 class EachAtLeast(Rule):
-    """Keep the components that each explain at least ``fraction`` of the variance."""
+    """Keep the components that each explain at least ``fraction`` of the variance.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("wine").X
+    >>> lowland.PCA(lowland.rules.EachAtLeast(0.1), scale=True).fit(X).n_components_
+    3
+    """
 
     fraction: float
 
@@ -115,7 +131,15 @@ class EachAtLeast(Rule):
 @record
 @dataclass(frozen=True)
 class EigenvalueAbove(Rule):
-    """Keep the components whose eigenvalue exceeds ``tau``."""
+    """Keep the components whose eigenvalue exceeds ``tau``.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("wine").X
+    >>> lowland.PCA(lowland.rules.EigenvalueAbove(2.0), scale=True).fit(X).n_components_
+    2
+    """
 
     tau: float
 
@@ -133,7 +157,15 @@ class EigenvalueAbove(Rule):
 @record
 @dataclass(frozen=True)
 class Kaiser(Rule):
-    """Kaiser criterion: keep components whose eigenvalue exceeds the mean (above 1 for standardized columns; 1960)."""
+    """Kaiser criterion: keep components whose eigenvalue exceeds the mean (above 1 for standardized columns; 1960).
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("wine").X
+    >>> lowland.PCA(lowland.rules.Kaiser(), scale=True).fit(X).n_components_
+    3
+    """
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
         """Return the number of eigenvalues above the mean variance of the columns."""
@@ -154,6 +186,13 @@ class ParallelAnalysis(Rule):
 
     If no eigenvalue does, as in noise, parallel analysis retains no component. A projection needs at least one, so the
     first is kept, and ``reason`` says so.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("wine").X
+    >>> lowland.PCA(lowland.rules.ParallelAnalysis(), scale=True).fit(X).n_components_
+    3
     """
 
     trials: int = 100
@@ -206,6 +245,13 @@ class Knee(Rule):
     """Keep the components before the elbow of the scree plot: the point farthest from the line between its ends.
 
     The elbow requires all eigenvalues; with the leading ones alone it would depend on how many are known.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = lowland.data.load_dataset("iris").X
+    >>> lowland.PCA(lowland.rules.Knee()).fit(X).n_components_
+    1
     """
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
@@ -274,6 +320,15 @@ class Downstream(Rule):
     The score is that of ``estimator`` predicting y. The reduction is refitted in every fold, so there is no leakage
     from the held-out rows. ``tolerance`` None means one standard error of the best mean score. ``candidates`` are the
     numbers of components to try; by default about twelve on a logarithmic scale.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import lowland
+    >>> X, y = lowland.data.load_dataset("iris")
+    >>> rule = lowland.rules.Downstream(LogisticRegression(max_iter=1000), cv=3)
+    >>> 1 <= lowland.PCA(rule).fit(X, y).n_components_ <= 4
+    True
     """
 
     estimator: Any
