@@ -204,7 +204,7 @@ def reliability(
     >>> import lowland
     >>> X = lowland.data.load_dataset("iris").X
     >>> found = lowland.reliability(lowland.PCA(2).fit(X), X)
-    >>> found.fraction("reliable") > 0.5
+    >>> bool(found.score > 0.9)  # most neighbors stay when the map is made again from a subsample
     True
     """
     if null not in ("independent", "gaussian"):
