@@ -23,7 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["theme", "**/__pycache__", "reference.md"]
+exclude_patterns = ["theme", "**/__pycache__"]
 templates_path = ["theme/templates"]
 
 # --- pages ---
@@ -78,7 +78,6 @@ def on_this_site(app: Any, name: str, source: list[str]) -> None:
         r"(?:\.\./)+CHANGELOG\.md": "about/changelog.md",
         r"(?:\.\./)+CONTRIBUTING\.md": "develop/contributing.md",
         r"(?:\.\./)+README\.md": "index.md",
-        r"(?:\.\./)*reference\.md(?:#\w+)?": "api/index.md",
     }.items():
         source[0] = re.sub(rf"\]\({written}\)", f"]({up}{page})", source[0])
     script = r"### \1\n\n:::{dropdown} The script\n```{literalinclude} \2\n```\n:::"

@@ -1,4 +1,4 @@
-"""Generate the reference, the tables of methods, and the pictures.
+"""Generate the list of public names, the tables of methods, and the pictures.
 
 ``make docs`` generates everything, ``make texts`` everything but the pictures, and ``python docs/generate.py umap`` the
 texts and one picture. The output is deterministic. Tests check that the texts are up to date. They come from the class
@@ -14,13 +14,12 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lowland
-from lowland.methods.base.params import Attribute, attributes_of, parameters_of
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import Entry, entries, load_method
 
@@ -53,7 +52,6 @@ SHORT = (
 
 def main(*, draw_pictures: bool = True, only: Collection[str] = ()) -> None:
     """Generate everything; of the pictures only those named, if any are."""
-    (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     METHODS.write_text(with_methods(METHODS.read_text(encoding="utf-8")), encoding="utf-8")
     API.write_text(names_of_the_site(), encoding="utf-8")
     WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")
@@ -176,7 +174,8 @@ def names_of_the_site() -> str:
     """Return the start page of the reference on the site: every public name, with a page each."""
     parts = [
         "# Reference",
-        "This page is generated from the code. Every name has a page with its parameters, attributes and examples.",
+        "On the site, every name has a page with its parameters, attributes and examples. Elsewhere, `help(lowland.PCA)` "
+        "and `lowland fit pca --help` show them.",
         "## Methods",
         _pages("lowland", list(entries())),
         "## Functions and classes of `lowland`",
@@ -233,78 +232,6 @@ def citations_table() -> str:
     """Return one line per method: the citation."""
     lines = [f"| {entry.name} | {in_short(entry)['Citation']} |" for entry in entries().values()]
     return "\n".join(["| Method | Citation |", "|---|---|", *lines])
-
-
-def reference() -> str:
-    """Return the reference: parameters, attributes and methods of each class, and every other public name."""
-    parts = [
-        "# Reference",
-        "This page is generated from the code by `make docs`. Edit the code, not this page.",
-        "## Methods",
-        *(_method(load_method(name), entry) for name, entry in entries().items()),
-        "## Names of `lowland`",
-        _names("lowland", [n for n in dir(lowland) if n not in entries() and n not in MODULES and n != "__version__"]),
-    ]
-    for public in MODULES:
-        module = importlib.import_module(f"lowland.{public}")
-        names = _public_names(module)
-        parts += [f"## Names of `lowland.{public}`", _first_line(module), _names(f"lowland.{public}", names)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _method(cls: Any, entry: Any) -> str:
-    facts = (
-        f"[Page](methods/{page_of(entry).name}) · command line: `lowland fit {entry.verb}` · module: `{entry.module}`"
-    )
-    head = "| Parameter | Type | Default | Limits | Description |\n|---|---|---|---|---|\n"
-    rows = [
-        f"| `{p.name}` | {_cell(p.words)} | `{p.default!r}` | {_limits(p.limits)} | {_cell(p.doc)} |"
-        for p in parameters_of(cls)
-    ]
-    verbs = [f"- `{name}{_signature(value)}`: {_first_line(value)}" for name, value in sorted(_own_methods(cls))]
-    parts = [entry.summary, facts, head + "\n".join(rows), _attributes(attributes_of(cls)), "\n".join(verbs)]
-    return "\n\n".join([f"### {cls.__name__}", *parts])
-
-
-def _attributes(declared: tuple[Attribute, ...]) -> str:
-    """Return the table of the fitted attributes of a method: name, type with shape, description."""
-    rows = [f"| `{a.name}` | {_cell(a.type)} | {_cell(a.sentence)} |" for a in declared]
-    return "\n".join(["| Attribute | Type | Description |", "|---|---|---|", *rows])
-
-
-def _own_methods(cls: Any) -> Iterator[tuple[str, Any]]:
-    """The public methods that Lowland defines; those that every scikit-learn estimator has are omitted."""
-    for name, value in inspect.getmembers(cls, inspect.isfunction):
-        if not name.startswith("_") and value.__module__.startswith("lowland."):
-            yield name, value
-
-
-def _names(where: str, names: list[str]) -> str:
-    lines = ["| Name | Description |", "|---|---|"]
-    module = importlib.import_module(where)
-    for name in names:
-        value = getattr(module, name)
-        lines.append(f"| `{name}{_signature(value)}` | {_first_line(value)} |")
-    return "\n".join(lines)
-
-
-def _signature(value: Any) -> str:
-    """The arguments by name, with their defaults if these are plain values."""
-    if inspect.isclass(value) and issubclass(value, BaseException):
-        return ""
-    found = inspect.signature(value)
-    parts = []
-    for p in found.parameters.values():
-        if p.name == "self":
-            continue
-        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        plain = p.default is not p.empty and not callable(p.default) and p.default is not ...
-        parts.append(f"{p.name}={p.default!r}" if plain and "factory" not in repr(p.default) else stars + p.name)
-    return f"({', '.join(parts)})"
-
-
-def _limits(limits: dict[str, float]) -> str:
-    return ", ".join(f"{words} {limit:g}" for words, limit in limits.items() if limit != float("inf")) or "–"
 
 
 def _first_line(value: Any) -> str:

@@ -235,7 +235,6 @@ def test_pages_contain_no_local_paths():
 
 
 def test_generated_texts_are_up_to_date(generate):
-    assert read(ROOT / "docs" / "reference.md") == generate.reference(), "stale: run make docs"
     assert read(LIST) == generate.with_methods(read(LIST)), "stale: run make docs"
     assert read(ROOT / "docs" / "api" / "index.md") == generate.names_of_the_site(), "stale: run make docs"
     assert read(WHICH) == generate.with_facts(read(WHICH)), "stale: run make docs"

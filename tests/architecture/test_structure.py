@@ -172,7 +172,7 @@ def test_pca_loads_no_more_than_it_needs():
 
 
 def test_every_public_name_exists_and_is_documented():
-    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+    reference = (Path(__file__).parents[2] / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     for name in dir(lowland):
         value = getattr(lowland, name)
         if name != "__version__":

@@ -80,7 +80,7 @@ BANNED_IN_PAGES = {  # in the Markdown files only: code also has places and iden
     r"pip install .?lowland\[": 'pip install ".[extra]" from a checkout',
 }
 MOST_SEMICOLONS = 5  # in the sentences of a page, without tables and references: write two sentences instead
-LISTS = {"glossary.md", "gallery.md", "reference.md"}  # generated, or lists of synonyms
+LISTS = {"glossary.md", "gallery.md"}  # generated, or lists of synonyms
 
 ALLOWED = [  # names of other libraries, titles of papers, proper names, code
     r"``?[^`\n]*``?",  # code: what a name is called is decided elsewhere
