@@ -174,8 +174,8 @@ def names_of_the_site() -> str:
     """Return the start page of the reference on the site: every public name, with a page each."""
     parts = [
         "# Reference",
-        "On the site, every name has a page with its parameters, attributes and examples. Elsewhere, `help(lowland.PCA)` "
-        "and `lowland fit pca --help` show them.",
+        "On the site, every name has a page with its parameters, attributes and examples. Elsewhere, "
+        "`help(lowland.PCA)` and `lowland fit pca --help` show them.",
         "## Methods",
         _pages("lowland", list(entries())),
         "## Functions and classes of `lowland`",
