@@ -1,7 +1,5 @@
 """Tables of counts: recognized, weighted by TF-IDF, and compared by the angles between rows."""
 
-import importlib
-import inspect
 import json
 import shlex
 
@@ -11,26 +9,14 @@ import pytest
 from click.testing import CliRunner
 from scipy import sparse
 from sklearn.datasets import load_digits
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 
 import lowland
 from lowland.cli.main import cli
 from lowland.data.scales import are_counts
-
-
-@pytest.fixture(scope="module")
-def texts():
-    """Counts of words in real texts, the documentation of three modules of scipy, and the modules as classes."""
-    docs, y = [], []
-    for name in ("scipy.linalg", "scipy.ndimage", "scipy.signal"):
-        module = importlib.import_module(name)
-        for each in vars(module).values():
-            doc = inspect.getdoc(each) or ""
-            if callable(each) and doc.count(" ") > 80 and each.__module__.startswith(name):
-                docs.append(doc)
-                y.append(name)
-    words = CountVectorizer(stop_words="english", min_df=5, max_features=200, token_pattern="[a-z]{3,}")
-    return words.fit_transform(docs).astype(np.float64), np.array(y)
 
 
 def test_counts_are_told_from_pixels_answers_and_indicators(texts, rng):
@@ -63,6 +49,46 @@ def test_a_study_of_counts_compares_weights_of_words(texts, kind):
         assert study.table.values.max() >= 5  # colors show the counts
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "long"])
+def test_a_command_weights_counts_as_a_study_does(texts, kind, tmp_path, monkeypatch):
+    """In memory, sparse, and from a file of which only the first rows are looked at."""
+    monkeypatch.chdir(tmp_path)
+    S, y = texts
+    path = "x.npz" if kind == "sparse" else "x.csv"
+    if kind == "sparse":
+        sparse.save_npz(path, S)
+    else:
+        pd.DataFrame(S.toarray()).add_prefix("w").to_csv(path, index=False)
+    if kind == "long":
+        monkeypatch.setattr("lowland.prepare.preparation.CELLS", 4)
+        monkeypatch.setattr("lowland.prepare.preparation.LEAST_ROWS", 50)
+    expected = lowland.compare(S, y, ["pca"], cache=False)["pca"].Z
+    fitted = _run("fit", "pca", path, "-k", "2", "--to", "z.csv", "--model", "m.lowland")
+    assert "weighted by TF-IDF" in next(iter(fitted["prepared"].values()))
+    Z = pd.read_csv("z.csv").to_numpy()
+    np.testing.assert_allclose(Z, expected, atol=1e-5)
+    _run("transform", "m.lowland", path, "--to", "again.csv")
+    np.testing.assert_allclose(pd.read_csv("again.csv").to_numpy(), Z, atol=1e-8)
+    plain = _run("fit", "pca", path, "-k", "2", "--prepare", "none")
+    assert plain["prepared"] is None
+    other = _run("fit", "kernel-pca", path, "--kernel", "linear", "-k", "2")  # not only PCA
+    assert "weighted" in next(iter(other["prepared"].values()))
+    if kind == "sparse":
+        return
+    own = _run("fit", "classical-mds", path, "-k", "2", "--metric", "braycurtis")  # compares counts
+    assert own["prepared"] is None
+
+
+def test_the_baseline_of_counts_is_that_of_a_plain_pipeline(texts):
+    S, y = texts
+    study = lowland.compare(S, y, ["pca"], cache=False, purpose="classify")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    steps = [TfidfTransformer(sublinear_tf=True), LogisticRegression(C=1.0, max_iter=1000)]
+    expected = cross_val_score(make_pipeline(*steps), S, y, cv=folds).mean()
+    advised = cross_val_score(study.estimator("classify"), S, y, cv=folds).mean()
+    assert advised > expected - 0.02
+
+
 def test_weights_separate_the_topics_better_than_counts(texts):
     S, y = texts
     found = {scale: lowland.compare(S.toarray(), y, ["pca"], scale=scale, cache=False) for scale in ("auto", "none")}
@@ -78,7 +104,14 @@ def test_look_suggests_correspondence_analysis_of_counts(texts, tmp_path, monkey
     assert looked.counts
     assert "chi-squared" in str(looked)
     assert "tandardize" not in str(looked)
-    command = json.loads(CliRunner().invoke(cli, ["look", "x.csv", "--json"]).stdout)["command"]
+    command = _run("look", "x.csv")["command"]
     assert command.startswith("lowland fit correspondence-analysis x.csv --label module")
     assert CliRunner().invoke(cli, shlex.split(command)[1:]).exit_code == 0
     assert not lowland.look(load_digits().data).counts
+
+
+def _run(*words):
+    """Run a command, and return what it reports."""
+    done = CliRunner().invoke(cli, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)

@@ -149,11 +149,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [*TABLES, "noise", "vectors"])
-def test_one_preparation_through_every_door(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [*TABLES, "noise", "vectors", "counts"])
+def test_one_preparation_through_every_door(name, tmp_path, monkeypatch, texts):
     """``look``, the command line, Python and the explorer use the same columns and fit the same numbers."""
     monkeypatch.chdir(tmp_path)
-    frame, label, unused = (TABLES | {"noise": noise, "vectors": vectors})[name]()
+    S, module = texts
+    counts = pd.DataFrame(S.toarray().astype(int)).add_prefix("w").assign(module=module)
+    more = {"noise": noise, "vectors": vectors, "counts": lambda: (counts, "module", [])}
+    frame, label, unused = (TABLES | more)[name]()
     path = "x.jsonl" if name == "vectors" else "x.csv"
     if path == "x.jsonl":
         frame.to_json(path, orient="records", lines=True)
@@ -180,6 +183,7 @@ def test_one_preparation_through_every_door(name, tmp_path, monkeypatch):
     if looked.label == label:
         assert ("standardized" in str(looked)) == study.table.scaled
     command = _run("look", path)["command"]
+    assert looked.counts == (name == "counts")
     assert _run(*shlex.split(command)[1:])["files"][0]["rows"] == len(frame)
 
     fitted = _run("fit", "pca", path, *labeled, "-k", "2", "--to", "z.csv")

@@ -180,7 +180,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     if counts:
         said.append(
             "The columns look like counts of words, species or events. Correspondence analysis compares them by "
-            "chi-squared distances, and a study weights them by TF-IDF."
+            "chi-squared distances. For other methods they are weighted by TF-IDF."
         )
     if features and kinds_differ(features) and any(c.sd for c in features):
         said.append("The columns have different units or kinds, so numbers are standardized.")

@@ -310,7 +310,7 @@ def _table(here: Session, table: Record, shown: np.ndarray) -> ShownTable:
     return ShownTable(
         table["name"], table["rows"], features, f"{table['id']}-{table['version']}", shown.astype(np.int64),
         tuple(name for name, _ in columns), values, None if label is None else stored.names[label], labels,
-        bool(table.get("scaled")), None if ids is None else stored.names[ids], None if ids is None else texts(ids),
+        table.get("scaled") is True, None if ids is None else stored.names[ids], None if ids is None else texts(ids),
         {stored.names[j]: texts(j) for j in kept[:MOST_COLUMNS]},
     )  # fmt: skip
 

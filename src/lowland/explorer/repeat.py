@@ -61,7 +61,7 @@ def _python(table: Record, record: Record, path: str) -> str:
         lines += [
             "preparer = lowland.TablePreparer(",
             f"    kinds={kinds!r},",
-            f"    standardize={bool(table.get('scaled'))}, output='arrow',",
+            f"    standardize={table.get('scaled') or False!r}, output='arrow',",
             ")",
             "rows = preparer.fit_transform(table)",
         ]
@@ -124,7 +124,7 @@ def _command(table: Record, record: Record, path: str) -> str:
         words += ["--drop", _quoted(others)]
     words += ["--label", label] if label is not None else []
     words += ["--weight", weight] if weight is not None else []
-    words += ["--prepare", "standardize" if table.get("scaled") else "encode"]
+    words += ["--prepare", {True: "standardize", "tf-idf": "auto"}.get(table.get("scaled"), "encode")]
     for name, value in table["read"].items():
         if name == "header":
             words.append("--header" if value else "--no-header")

@@ -18,7 +18,7 @@ from lowland.data.look import advised
 from lowland.data.open import open_rows, open_table, readable_file
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import Reader, labeled_batches
-from lowland.data.scales import kinds_differ
+from lowland.data.scales import are_counts, kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.data.suspect_columns import lone_components
 from lowland.errors import DataError, LowlandError
@@ -144,9 +144,12 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     if not features:
         raise DataError("No column is a feature. Choose at least two columns as features.")
     send({"event": "progress", "stage": "preparing the rows", "fraction": None})
-    scaled = is_standardized(columns, message["scale"], message.get("image_shape") is not None)
+    is_image = message.get("image_shape") is not None
     numbers = [stored.numbers(j) for j, _ in features]
     complete = all(values is not None and not np.isnan(values).any() for values in numbers)
+    scaled: Any = is_standardized(columns, message["scale"], is_image)
+    if message["scale"] == "auto" and complete and not is_image and are_counts(np.column_stack(numbers)):  # type: ignore[arg-type]
+        scaled = "tf-idf"
     folder.mkdir(parents=True, exist_ok=True)
     report = {c["name"]: "number" for _, c in features}
     if complete and not scaled and all(c["kind"] in (*NUMERIC, "boolean") for _, c in features):
@@ -168,7 +171,9 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
             count, shown = sum(c["missing"] for c in gaps), ", ".join(repr(c["name"]) for c in gaps[:4])
             more = f" and {len(gaps) - 4} more" if len(gaps) > 4 else ""
             notes.append(f"{count:,} missing values in {shown}{more} were replaced by the median of the column.")
-        if scaled:
+        if scaled == "tf-idf":
+            notes.append("The columns look like counts. They were weighted by TF-IDF, rows of unit length.")
+        elif scaled:
             notes.append("The columns of numbers were standardized: mean 0, standard deviation 1.")
     if not np.isfinite(X).all():
         bad = names[int(np.flatnonzero(~np.isfinite(X).all(axis=0))[0])]
@@ -176,7 +181,7 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     write_array(folder / "X.npy", np.ascontiguousarray(X))
     write_json(folder / "names.json", {"names": names, "features": [j for j, _ in features], "scaled": scaled})
     changed = {"columns": columns} if columns is not message["columns"] else {}
-    alone = [] if message.get("image_shape") is not None else lone_components(X, names)
+    alone = [] if is_image else lone_components(X, names)
     return {
         "report": report, "notes": notes, "findings": alone, "scaled": scaled, "n_columns": X.shape[1], **changed
     }  # fmt: skip
@@ -219,7 +224,7 @@ class PreparedRows:
         about = read_json(folder / "names.json")
         self.names: list[str] = about["names"]
         self.features: list[int] = about["features"]
-        self.scaled: bool = about["scaled"]
+        self.scaled: bool | str = about["scaled"]  # "tf-idf": weighted as counts
 
     def preparer(self) -> Any:
         """Return the fitted ``TablePreparer``; None: the columns are used as they are."""

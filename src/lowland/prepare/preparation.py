@@ -1,7 +1,7 @@
 """One preparation of a table, for the command line, ``compare``, notebooks and the explorer.
 
-Columns that are no features are left out, categories and dates are encoded, missing numbers are replaced, and columns
-in different units are standardized. What was done is reported.
+Columns that are no features are left out, categories and dates are encoded, missing numbers are replaced, columns in
+different units are standardized, and counts are weighted. What was done is reported.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from lowland.data.open import open_rows
 from lowland.data.problems import counted
 from lowland.data.reader import Reader, tables_of, text_fields
 from lowland.data.rows import ArrayRows, IncompleteRows
-from lowland.data.scales import scales_differ
+from lowland.data.scales import are_counts, scales_differ
 from lowland.data.table import Table
 from lowland.methods.base.traits import traits_of
 from lowland.missing_values import drop_missing as drop_incomplete
 from lowland.missing_values import replaced, replacement_sentence
 from lowland.prepare.label_copies import label_copies
-from lowland.prepare.table_preparer import TablePreparer
+from lowland.prepare.steps import CountWeights
+from lowland.prepare.table_preparer import WEIGHTED, TablePreparer
 
 Scale = Literal["auto", "standard", "none"]
 Impute = Literal["auto", "mean", "median", "knn", "em", "drop", "none"]
 IMPUTE = get_args(Impute)
+COMPARES_WEIGHTS = ("euclidean", "cosine")  # metrics of weights; a method with another one compares the counts
 CELLS, LEAST_ROWS = 2**22, 1000  # of the first rows, that decide about columns
 FILLED = ("category", "text")  # a missing category is a level, a missing text is empty
 
@@ -48,6 +50,7 @@ class Prepared:
     missing: str | None = None  # which values were replaced or which rows were dropped, as a sentence
     missing_fraction: float = 0.0  # of the numbers, before they were replaced
     scaled: bool = False
+    weighted: bool = False  # whether counts were weighted by TF-IDF
     kept: np.ndarray | None = None  # (n,) a mask of the rows that were not dropped
     one_unit: bool = False  # whether the columns are the numbers of one vector
 
@@ -65,8 +68,9 @@ def prepare_rows(
 
     Missing numbers are replaced by the median of their column (``impute="auto"``) unless the method ``est`` handles
     them, or by "mean", "median", "knn" (similar rows) or "em" (probabilistic PCA). "drop" drops the incomplete rows,
-    "none" refuses them. ``scale="auto"`` standardizes the columns if their units differ and the method depends on them.
-    ``use`` names columns to use although they do not look like features.
+    "none" refuses them. ``scale="auto"`` standardizes the columns if their units differ and the method depends on them,
+    and weights counts of words, species or events, unless the method compares them by a metric of its own. ``use``
+    names columns to use although they do not look like features.
     """
     use = [*table.members(use), *table.chosen]
     beside = _beside_vector(table, use)
@@ -75,19 +79,23 @@ def prepare_rows(
     handles_missing = est is not None and est._handles_missing
     replacement = "median" if impute == "auto" and not handles_missing else impute
     how = None if replacement in ("auto", "none", "drop") else replacement
-    if scale == "auto" and est is not None and (traits_of(est).scale_free or est.get_params(deep=False).get("scale")):
-        scale = "none"  # units do not matter to the method, or it standardizes by itself
+    weighs = scale == "auto"
+    if scale == "auto" and est is not None:
+        given = est.get_params(deep=False)
+        weighs = not given.get("scale") and given.get("metric", "euclidean") in COMPARES_WEIGHTS
+        if traits_of(est).scale_free or given.get("scale"):
+            scale = "none"  # units do not matter to the method, or it standardizes by itself
     one_unit = any({*parts} == {*table.names} for parts in table.vectors.values())
-    if one_unit and scale == "auto":
-        scale = "none"
+    if one_unit:
+        scale, weighs = "none" if scale == "auto" else scale, False
     if text_fields(table.fields_at(range(len(table.names)))):
         found = _encoded(table, labels, how, scale, use)
     else:
-        found = _numbers(table, labels, how, scale, use, est, asked=impute != "auto")
+        found = _numbers(table, labels, how, scale, use, est, asked=impute != "auto", weighs=weighs)
     found.one_unit, found.unused = one_unit, beside | found.unused
     found.report = {name: f"{why}, not used" for name, why in beside.items()} | found.report
     found.given = table.rows if isinstance(table, Table) and not table.has_names else None
-    if impute == "none" and not handles_missing and found.steps:
+    if impute == "none" and not handles_missing and hasattr(found.steps[0][1] if found.steps else None, "missing_"):
         _refuse_gaps(found.steps[0][1], table.source, est)
     if how in ("knn", "em"):
         _impute(found, how)
@@ -103,10 +111,10 @@ def _beside_vector(table: Reader, use: Sequence[str]) -> dict[str, str]:
     return {name: beside_vector(vector) for name in table.names if name in others}
 
 
-def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Sequence[str]) -> Prepared:
+def _encoded(table: Reader, labels: Any, how: str | None, scale: str, use: Sequence[str]) -> Prepared:
     """Encode all columns of a table that fits in memory."""
     strategy: Any = how if how in ("mean", "median") else None
-    standardize: Any = {"auto": "auto", "standard": True, "none": False}[scale]
+    standardize: Any = {"auto": "auto", "standard": True, "none": False, "weights": "tf-idf"}[scale]
     preparer = TablePreparer(use=list(use) or None, impute=strategy, standardize=standardize,
                              output="arrow" if table.has_names else "array").fit(table, labels)  # fmt: skip
     rows = preparer.open_rows(table)
@@ -114,7 +122,7 @@ def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Seq
     if not table.has_names:
         rows.names = None
     found = Prepared(rows, labels, steps=[("prepare", preparer)], report=dict(preparer.report_))
-    found.unused, found.scaled = dict(preparer.unused_), preparer.standardized_
+    found.unused, found.scaled, found.weighted = dict(preparer.unused_), preparer.standardized_, preparer.weighted_
     gaps = [n for name, n in preparer.missing_.items() if preparer.kinds_[name] not in FILLED]
     found.missing_fraction = preparer.missing_fraction_
     if any(gaps) and strategy:
@@ -123,25 +131,32 @@ def _encoded(table: Reader, labels: Any, how: str | None, scale: Scale, use: Seq
 
 
 def _numbers(
-    table: Reader, labels: Any, how: str | None, scale: Scale, use: Sequence[str], est: Any, *, asked: bool
-) -> Prepared:
+    table: Reader, labels: Any, how: str | None, scale: Scale, use: Sequence[str], est: Any, *, asked: bool,
+    weighs: bool,
+) -> Prepared:  # fmt: skip
     """Prepare a table of numbers, which may be larger than memory. Most need nothing, and are read as they are.
 
     The first rows decide. If missing values begin later, the fit reports them, unless it was asked to replace them.
     """
     rows = open_rows(table) if est is None else est._opened(table)
     if rows.is_sparse or rows.image_shape is not None:  # one unit, and zeros stay zeros
-        return Prepared(rows, labels)
+        found = Prepared(rows, labels)
+        if weighs and rows.is_sparse and are_counts(next(rows.chunks())):
+            _weigh(found, ["all columns"])
+        return found
     X, whole, unused = _first_rows(table, labels, use)
-    scaled = scale == "standard" or (scale == "auto" and scales_differ(X))
-    if whole and (scaled or np.isnan(X).any()):
-        return _encoded(table, labels, how, "standard" if scaled else "none", use)
+    weighted = weighs and are_counts(X)
+    scaled = scale == "standard" or (scale == "auto" and not weighted and scales_differ(X))
+    if whole and (scaled or weighted or np.isnan(X).any()):
+        return _encoded(table, labels, how, "weights" if weighted else "standard" if scaled else "none", use)
     found, data = Prepared(rows, labels, unused=unused), table
     if unused:
         data = Table(table, drop=list(unused))
         found.rows = open_rows(data) if est is None else est._opened(data)
     found.report = {name: f"{why}, not used" for name, why in unused.items()}
-    if scaled or (asked and how in ("mean", "median")):
+    if weighted:
+        _weigh(found, data.names)
+    elif scaled or (asked and how in ("mean", "median")):
         _stream(found, data, how, scaled=scaled)
     return found
 
@@ -172,6 +187,13 @@ def _unused(table: Reader, head: Any, labels: Any, use: Sequence[str], *, whole:
         others = [name for name in table.names if name not in found and name not in use]
         found |= label_copies(head, others, np.asarray(labels)[: head.num_rows])
     return found if len(found) < len(table.names) else {}
+
+
+def _weigh(found: Prepared, names: Sequence[str]) -> None:
+    """Weight counts that are read in chunks, or sparse."""
+    step = CountWeights().fit(found.rows)
+    found.rows, found.steps, found.weighted = step.open_rows(found.rows), [("weights", step)], True
+    found.report |= dict.fromkeys(names, f"count, {WEIGHTED}")
 
 
 def _stream(found: Prepared, data: Reader, how: str | None, *, scaled: bool) -> None:

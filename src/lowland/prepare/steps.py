@@ -1,15 +1,19 @@
-"""Steps of a pipeline: dates as numbers, short texts as numbers, and missing values replaced by expectations."""
+"""Steps of a pipeline: dates and short texts as numbers, counts as weights, missing values as expectations."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from lowland.arrays.namespace import to_numpy
+from lowland.data.open import open_rows
 from lowland.data.rows import MappedRows, Rows
+from lowland.errors import DataError
 from lowland.math.spectra.component_rules import ParallelAnalysis
 from lowland.math.statistics.latent_gaussian import ImputeRows
 from lowland.methods.registry import load_method
@@ -134,21 +138,59 @@ def _texts(X: Any) -> list[list[str]]:
     return [["" if v is None or v != v else str(v) for v in np.asarray(c, dtype=object)] for c in columns]
 
 
-def count_weights(*, dense: bool = True) -> list[Any]:
-    """Return the steps of a pipeline that turn counts into TF-IDF weights, rows of unit length.
+class CountWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Turn counts of words, species or events into TF-IDF weights, rows of unit length.
 
     Euclidean distances of such rows order neighbors as cosine distances do. A count x becomes 1 + log x, times the
-    inverse document frequency. ``dense``: the result is an array, otherwise a sparse matrix.
+    inverse document frequency, as in scikit-learn's ``TfidfTransformer(sublinear_tf=True)``; the fit reads the rows in
+    chunks. A sparse matrix stays sparse unless ``dense`` is True.
     """
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.preprocessing import FunctionTransformer
 
-    to_array = [FunctionTransformer(_as_array, accept_sparse=True)] if dense else []
-    return [TfidfTransformer(sublinear_tf=True), *to_array]
+    def __init__(self, *, dense: bool = False) -> None:
+        self.dense = dense
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Count in how many rows each column occurs."""
+        rows = open_rows(X)
+        n, seen = 0, np.zeros(rows.d)
+        for chunk in rows.chunks():
+            if chunk.shape[0] and chunk.min() < 0:
+                raise DataError("TF-IDF weights need counts, and some values are negative. Use other weights.")
+            n, seen = n + chunk.shape[0], seen + np.asarray((chunk != 0).sum(axis=0)).ravel()
+        self.n_features_in_ = rows.d
+        if rows.names is not None:
+            self.feature_names_in_ = np.asarray(rows.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.idf_ = np.log((1 + n) / (1 + seen)) + 1
+        return self
 
-def _as_array(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    def transform(self, X: Any) -> Any:
+        """Return the weights, (n, d)."""
+        check_is_fitted(self)
+        return self._weights(open_rows(X).to_array())
+
+    def open_rows(self, X: Any) -> Rows:
+        """Return the weights as Rows, in chunks."""
+        check_is_fitted(self)
+        return MappedRows(open_rows(X), self._weights)
+
+    def _weights(self, X: Any) -> Any:
+        if hasattr(X, "tocsr"):
+            W = X.tocsr(copy=True)
+            W.eliminate_zeros()
+            W.data = ((1 + np.log(W.data)) * self.idf_[W.indices]).astype(W.data.dtype, copy=False)
+        else:
+            X = to_numpy(X)
+            W = np.where(X > 0, (1 + np.log(np.where(X > 0, X, 1))) * self.idf_, 0).astype(X.dtype, copy=False)
+        W = normalize(W, copy=False)
+        return W.toarray() if self.dense and hasattr(W, "toarray") else W
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: sparse matrices are accepted, negative numbers are not."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        return tags
 
 
 class EMImputer(TransformerMixin, BaseEstimator):

@@ -34,21 +34,22 @@ from lowland.data.open import has_named_columns
 from lowland.data.problems import preparation_error
 from lowland.data.reader import BATCH, holds_numbers
 from lowland.data.rows import Rows, StreamRows
-from lowland.data.scales import scales_differ
+from lowland.data.scales import are_counts, scales_differ
 from lowland.data.table import Table
 from lowland.data.vectors import vectors_in
 from lowland.errors import DataError, ParameterError
 from lowland.prepare.label_copies import label_copies
-from lowland.prepare.steps import PARTS, DateParts, TextComponents
+from lowland.prepare.steps import PARTS, CountWeights, DateParts, TextComponents
 from lowland.run.settings import require_memory
 from lowland.suggestions import did_you_mean
 
 GIVEN = (*KINDS, "drop")  # kinds that a user can give
 _COMPLETE = ("category", "text", "id")  # a missing category is a level, a missing text is empty
 NUMBERS = ("number", "integer", "boolean")
+WEIGHTED = "weighted by TF-IDF"
 _CHOICES = {
     "impute": ("median", "mean", "most_frequent", None),
-    "standardize": ("auto", True, False),
+    "standardize": ("auto", True, False, "tf-idf"),
     "dates": ("parts", "drop"),
     "texts": ("components", "drop"),
     "output": ("array", "arrow"),
@@ -76,10 +77,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
         None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
         text.
-    standardize : "auto" or bool, default="auto"
+    standardize : "auto", "tf-idf" or bool, default="auto"
         Whether to scale numbers, ranks and parts of dates to mean 0 and standard deviation 1. "auto" does so if some
         columns are not numbers, or if the largest standard deviation exceeds ten times the smallest. It does not scale
-        pixels and counts, which share one unit.
+        pixels, which share one unit. Counts of words, species or events get TF-IDF weights, rows of unit length:
+        "tf-idf" does that in any case.
     max_levels : int, default=30
         Number of columns of 0 and 1 per category at most: the most frequent levels, and one for all others. A new level
         counts as one of these others; where there are none, its columns are all 0.
@@ -109,6 +111,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         The columns that are not used, and why.
     standardized_ : bool
         Whether the numbers are standardized.
+    weighted_ : bool
+        Whether the numbers are counts that are weighted by TF-IDF.
     missing_ : dict
         Number of missing values of each column that is not dropped.
     missing_fraction_ : float
@@ -140,7 +144,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         kinds: dict[str, str] | None = None,
         use: Sequence[str] | None = None,
         impute: Literal["median", "mean", "most_frequent"] | None = "median",
-        standardize: Literal["auto"] | bool = "auto",
+        standardize: Literal["auto", "tf-idf"] | bool = "auto",
         max_levels: int = 30,
         ordered: dict[str, Sequence[Any]] | None = None,
         dates: Literal["parts", "drop"] = "parts",
@@ -207,13 +211,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Name columns "
                 "to use with `TablePreparer(use=...)`, or set their kinds with `TablePreparer(kinds=...)`."
             )
-        self.standardized_ = bool(self.standardize)
-        if self.standardize == "auto":
-            used = [self.kinds_[name] for name in prepared.column_names]
-            is_vector = any({*prepared.column_names} == {*parts} for parts in vectors.values())  # in one unit
-            self.standardized_ = not is_vector and (not {*used} <= {*NUMBERS} or scales_differ(
-                np.column_stack([np.asarray(column, dtype=np.float64) for column in prepared.columns])
-            ))  # fmt: skip
+        self._choose_scale(prepared, in_one_unit=any({*prepared.column_names} == {*each} for each in vectors.values()))
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}
@@ -287,6 +285,20 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             texts = [name for name, why in self.unused_.items() if why == "free text"]
             self.unused_ = {name: why for name, why in self.unused_.items() if name not in texts}
 
+    def _choose_scale(self, prepared: Any, *, in_one_unit: bool) -> None:
+        """Set whether the numbers are standardized, or weighted as counts."""
+        self.standardized_, self.weighted_ = self.standardize is True, self.standardize == "tf-idf"
+        others = [name for name in prepared.column_names if self.kinds_[name] not in NUMBERS]
+        if self.weighted_ and others:
+            raise ParameterError(
+                f"TablePreparer(standardize='tf-idf'): column {others[0]!r} contains no counts. Drop it: "
+                f"kinds={{{others[0]!r}: 'drop'}}."
+            )
+        if self.standardize == "auto" and not in_one_unit:
+            X = np.empty((0, 0)) if others else np.column_stack([np.asarray(c, np.float64) for c in prepared.columns])
+            self.weighted_ = are_counts(X)
+            self.standardized_ = bool(others) or (not self.weighted_ and scales_differ(X))
+
     def _check_parameters(self) -> None:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
@@ -323,7 +335,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         levels_as_columns = OneHotEncoder(
             max_categories=int(self.max_levels), handle_unknown="infrequent_if_exist", sparse_output=False
         )
-        scaled = [("scale", StandardScaler())] if self.standardized_ else []
+        scaled: list[tuple[str, Any]] = [("scale", StandardScaler())] if self.standardized_ else []
+        if self.weighted_:  # a column of zeros and ones contains counts, too
+            steps = Pipeline([*_imputer(self.impute), ("weights", CountWeights())])
+            return ColumnTransformer([("number", steps, list(table.column_names))], sparse_threshold=0.0)
         steps = {
             "number": [*_imputer(self.impute), *scaled],
             "boolean": _imputer(self.impute and "most_frequent"),
@@ -422,9 +437,12 @@ def _sentence(preparer: Any, name: str, levels: dict[str, list[str]], found: Col
         return why if why.startswith("dropped") else f"{why}, not used"
     missing = preparer.missing_[name]
     scaled = ", standardized" if preparer.standardized_ else ""
-    how = preparer.impute and ("most_frequent" if kind == "boolean" else preparer.impute)
+    by_mode = kind == "boolean" and not preparer.weighted_
+    how = preparer.impute and ("most_frequent" if by_mode else preparer.impute)
     words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
     filled = f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}" if missing else ""
+    if preparer.weighted_:
+        return f"count{filled}, {WEIGHTED}"
     if kind == "category":
         return _category(preparer, name, missing)
     if kind == "text":

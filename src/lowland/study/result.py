@@ -165,7 +165,7 @@ class StudyResult:
 
         from lowland.methods.base.traits import traits_of
         from lowland.methods.registry import load_method
-        from lowland.prepare.steps import count_weights
+        from lowland.prepare.steps import CountWeights
         from lowland.prepare.table_preparer import TablePreparer
         from lowland.trial.prediction import steps_of_model
 
@@ -182,8 +182,8 @@ class StudyResult:
             )
         if found.step is not None:
             steps.append(TablePreparer(**found.step, output="arrow" if found.named else "array"))
-        if found.counts is not None:
-            steps += count_weights(dense=found.counts == "dense")
+        elif found.counts is not None:
+            steps.append(CountWeights(dense=found.counts == "dense"))
         if name == GIVEN:
             steps.append(clone(parameters["estimator"]))
         elif name is not None:

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.pipeline import make_pipeline
 
 from lowland.arrays.namespace import to_numpy
 from lowland.data.arrow_columns import numbers_and_texts, open_arrow, whole_table, without_gaps
 from lowland.data.open import as_vector, has_named_columns, open_labelled
 from lowland.data.reader import holds_numbers
-from lowland.data.scales import are_counts
 from lowland.data.table import Table
 from lowland.errors import DataError, ParameterError, warn
 from lowland.math.neighbors.search import nearest_neighbors
@@ -23,7 +21,6 @@ from lowland.methods.pca import PCA
 from lowland.plain import png
 from lowland.prepare.label_copies import COPY
 from lowland.prepare.preparation import Prepared, Scale, prepare_rows
-from lowland.prepare.steps import count_weights
 from lowland.run.run import run_for
 from lowland.run.settings import config, settings
 from lowland.study.result import Preparation, ShownTable
@@ -72,8 +69,10 @@ class StudyTable:
 
         Missing numbers are the median of their column, and a missing category is a level.
         """
-        step = self.prepared.steps[0][1] if self.prepared.steps else None
-        if self.columns is None or step is None or not any(kind in CATEGORIES for kind in step.kinds_.values()):
+        if self.columns is None or not self.prepared.steps:
+            return None
+        step = self.prepared.steps[0][1]
+        if not any(kind in CATEGORIES for kind in getattr(step, "kinds_", {}).values()):
             return None
         wanted = ("number", *CATEGORIES)
         used = [name for name, kind in step.kinds_.items() if kind in wanted and name not in step.unused_]
@@ -144,9 +143,11 @@ class StudyTable:
             left_out = dict.fromkeys(self.prepared.unused, "drop")
             return {"kinds": left_out, "use": None, "impute": "median", "standardize": False} if left_out else None
         step = self.prepared.steps[0][1]
+        if not hasattr(step, "kinds_"):  # weights of sparse counts
+            return None
         # which columns are used is fixed: without labels, a copy of them would not be found
         return {"kinds": {**(step.kinds or {}), **dict.fromkeys(self.prepared.unused, "drop")}, "use": step.use,
-                "impute": step.impute, "standardize": step.standardized_}  # fmt: skip
+                "impute": step.impute, "standardize": "tf-idf" if step.weighted_ else step.standardized_}  # fmt: skip
 
 
 def open_table(
@@ -163,16 +164,15 @@ def open_table(
     found, label_name, columns = _prepared(X, own, y, scale, drop, impute, use)
     rows = found.rows
     notes: tuple[str, ...] = ()
-    original = weighted = rows.to_array() if rows.is_sparse else to_numpy(run_for(rows).to_array(rows, "A study"))
-    has_counts = scale == "auto" and not found.steps and rows.image_shape is None and are_counts(original)
-    if has_counts:
-        weighted, notes = make_pipeline(*count_weights(dense=not rows.is_sparse)).fit_transform(original), (COUNTS,)
+    opened = rows.to_array() if rows.is_sparse else to_numpy(run_for(rows).to_array(rows, "A study"))
     is_reduced = False
     if rows.is_sparse:
-        weighted, more = dense_table(weighted, scale)
-        notes, is_reduced = notes + more, bool(more)
-    table = np.ascontiguousarray(weighted)
-    counts: Literal["dense", "sparse"] | None = ("sparse" if is_reduced else "dense") if has_counts else None
+        opened, notes = dense_table(opened, scale)
+        is_reduced = bool(notes)
+    if found.weighted:
+        notes = (COUNTS, *notes)
+    table = np.ascontiguousarray(opened)
+    counts: Literal["dense", "sparse"] | None = ("sparse" if is_reduced else "dense") if found.weighted else None
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
         raise DataError(
@@ -200,8 +200,8 @@ def open_table(
     ids = None if ids is None else as_vector(ids, every, "id")[left]
     kept = {name: as_vector(values, every, name)[left] for name, values in kept.items()}
     # the columns to color by, in the units of the user
-    given = dict(zip(names, (original if has_counts and not rows.is_sparse else table).T, strict=True))
-    if own is None and found.steps:
+    given = dict(zip(names, table.T, strict=True))
+    if own is None and found.steps and not rows.is_sparse:
         found.given.allow_nan = True
         unprepared = to_numpy(found.given.to_array())[left]
         given = {f"column {j}": values for j, values in enumerate(unprepared.T)}
@@ -224,8 +224,6 @@ def _prepared(
     impute = "median" if impute == "auto" else impute  # wherever values are missing, since all rows are in memory
     if own is None:
         rows, labels, name = open_labelled(X, y, drop=drop)
-        if rows.is_sparse:
-            return Prepared(rows, labels), name, None
         return prepare_rows(Table(rows), labels=labels, impute=impute, scale=scale), name, None
     name = y if isinstance(y, str) else None
     features = Table(own, drop=list(dict.fromkeys((*drop, name))) if name else list(drop))

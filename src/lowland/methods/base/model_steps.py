@@ -51,6 +51,7 @@ STEPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "TablePreparer": ("lowland.prepare.table_preparer", ()),
     "DateParts": ("lowland.prepare.steps", ()),
     "TextComponents": ("lowland.prepare.steps", ()),
+    "CountWeights": ("lowland.prepare.steps", ()),
     "EMImputer": ("lowland.prepare.steps", ()),
 }  # fmt: skip
 _OUTPUT = "_sklearn_output_config"
