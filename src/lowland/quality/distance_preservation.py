@@ -208,6 +208,11 @@ def shepard(
     return _DistanceComparison.of(X, Z, metric, sample, random_state).correlating().shepard()
 
 
+def correlation_of_distances(X: OriginalSpace, Z: Any) -> Measure:
+    """Return the Pearson correlation of the distances, without the ranks of a Shepard diagram."""
+    return _DistanceComparison.of(X, Z, "euclidean", "auto", None).correlating().pearson
+
+
 @dataclass(frozen=True, eq=False)
 class DistanceMeasures:
     """Every measure of distances that is defined for these points, and the Shepard diagram."""
@@ -374,7 +379,7 @@ class _DistanceComparison:
         )
         evaluated, unit = self.pairs.evaluated, self.pairs.side.length
         with np.errstate(all="ignore"):  # squared distances may overflow in the original unit
-            x, z = self.pairs.once(self.delta) * unit, self.pairs.once(self.d) * self.Z.length
+            x, z = self.pairs.original_once * unit, self.pairs.once(self.d) * self.Z.length
         return Shepard(x, z, self._given(self._scale), spearman, self.pearson, evaluated.sample, evaluated.left_out)
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:

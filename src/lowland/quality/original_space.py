@@ -197,10 +197,13 @@ def mean_ranks(values: np.ndarray) -> np.ndarray:
     """Return the ranks of values, (p,), from 1; ties have the mean rank. Faster than scipy's, whose sort is stable."""
     order = np.argsort(values)
     ordered = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    counts = np.diff(np.append(starts, len(values)))
+    differs = ordered[1:] != ordered[:-1]
     ranks = np.empty(len(values))
-    ranks[order] = np.repeat(starts + (counts + 1) / 2, counts)
+    ranks[order] = np.arange(1.0, len(values) + 1)
+    if not differs.all():
+        starts = np.flatnonzero(np.concatenate([[True], differs]))
+        counts = np.diff(np.append(starts, len(values)))
+        ranks[order] = np.repeat(starts + (counts + 1) / 2, counts)
     return ranks
 
 
@@ -221,6 +224,11 @@ class SampledPairs:
     def original(self) -> Table:
         """The distances in the data, in the unit of their side."""
         return self.of(self.side)
+
+    @cached_property
+    def original_once(self) -> np.ndarray:
+        """The distances in the data, each once, (p,)."""
+        return self.once(self.original)
 
     @cached_property
     def original_ranks(self) -> Table:

@@ -17,6 +17,7 @@ from lowland.evidence.problem import seeded
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.methods.base.traits import traits_of
+from lowland.quality import OriginalSpace
 from lowland.quality.kept_neighbors import subsample_size
 from lowland.run.local import LocalRun
 from lowland.run.settings import settings
@@ -39,6 +40,7 @@ from lowland.trial.scores import (
     TRUST,
     VERSION,
     EmbeddingScorer,
+    fidelity_of,
     neighbors_for,
     refitted,
     stability,
@@ -197,21 +199,21 @@ class StudyRunner:
         leading = _leading(list(done.values()), self.size.k)
         rng = np.random.default_rng(seed)
         parts = [np.sort(rng.permutation(n)[: subsample_size(n)]) for _ in range(AGAIN)]
-        scorers: dict[int, EmbeddingScorer] = {}  # of the parts, for all maps
+        spaces: dict[int, OriginalSpace] = {}  # of the parts, for all maps
         for planned in self.trials:
             trial = done[planned.name]
             if planned.name not in leading:
                 scores = {name: score for name, score in trial.scores.items() if name not in (STABILITY, REFITTED)}
                 done[planned.name] = replace(trial, scores=scores)
             elif STABILITY not in trial.scores and trial.Z is not None:
-                found = [self._again(planned, trial.Z, r, rows, scorers) for r, rows in enumerate(parts)]
+                found = [self._again(planned, trial.Z, r, rows, spaces) for r, rows in enumerate(parts)]
                 scores = refitted([each for each in found if each is not None])
                 done[planned.name] = replace(trial, scores=trial.scores | scores)
                 if planned.name in self._keys:
                     self.cache.put(self._keys[planned.name], *trial_to_plain(done[planned.name]))
 
     def _again(
-        self, planned: Planned, Z: np.ndarray, r: int, rows: np.ndarray, scorers: dict[int, EmbeddingScorer]
+        self, planned: Planned, Z: np.ndarray, r: int, rows: np.ndarray, spaces: dict[int, OriginalSpace]
     ) -> tuple[float, float] | None:
         """What stays of a map, Z, when it is made again from some rows, and the fidelity of the new one."""
         seed = self.size.seed + 1 + r
@@ -224,12 +226,10 @@ class StudyRunner:
         stays = None if again is None else stability(Z, again[self.shown], self.size.seed)
         if stays is None or again is None:
             return None
-        if r not in scorers:
-            X = np.ascontiguousarray(self.data.X[rows])
-            graph = nearest_neighbors(X, neighbors_for(len(X)), LocalRun())
-            scorers[r] = EmbeddingScorer.prepare(X, graph, None, self.size.seed)
-        scores = scorers[r].measure(np.ascontiguousarray(again[rows]), labels_seen=False).scores
-        return (stays, scores[FIDELITY].value) if FIDELITY in scores else None
+        if r not in spaces:
+            spaces[r] = OriginalSpace.of(np.ascontiguousarray(self.data.X[rows]), random_state=self.size.seed)
+        faithful = fidelity_of(spaces[r], np.ascontiguousarray(again[rows]))
+        return None if faithful is None else (stays, faithful)
 
     def _score_to_beat(self, planned: Planned) -> float | None:
         """Above which score a method is fitted again without the held-out rows: always if it is linear, which is cheap.

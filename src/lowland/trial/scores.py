@@ -11,11 +11,12 @@ from typing import Self
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.errors import Stopped, marked_text
+from lowland.errors import DataError, Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.statistics.intervals import student_quantile
-from lowland.quality import OriginalSpace
+from lowland.quality import OriginalSpace, co_ranking
+from lowland.quality.distance_preservation import correlation_of_distances
 from lowland.quality.evaluation import evaluate_in_detail
 from lowland.quality.kept_neighbors import neighbors_that_stay
 from lowland.run.local import LocalRun
@@ -24,7 +25,7 @@ from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 18  # of the measures and their texts: a change makes cached trials stale
+VERSION = 19  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
@@ -107,7 +108,8 @@ class EmbeddingScorer:
         per_row = {m.name: m.per_row for m in found.measures if m.per_row is not None}
         ranks, diagram = found.ranks, found.distances
         some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
-        pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
+        p = len(diagram.original)
+        pairs = np.random.default_rng(self.seed).choice(p, min(p, CLOUD_POINTS), replace=False)
         there, here = diagram.original[pairs], diagram.embedded[pairs]
         curves = {
             "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighborhood size", "R_NX"),
@@ -125,6 +127,16 @@ class EmbeddingScorer:
         counts = np.bincount(sources, minlength=n)
         fraction[placed] = np.bincount(sources[common], minlength=n) / np.maximum(counts, 1)
         return fraction
+
+
+def fidelity_of(high: OriginalSpace, Z: np.ndarray) -> float | None:
+    """Return only the fidelity of an embedding, which is cheaper than all measures; None if it is undefined."""
+    with config(progress=False), blas_on_one_thread():
+        try:
+            r = correlation_of_distances(high, Z)
+            return (co_ranking(high, Z).area.value + r.value) / 2
+        except DataError:  # all distances are equal
+            return None
 
 
 def fidelity(area: Score, correlation: Score) -> Score:
