@@ -103,11 +103,11 @@ class StudyRunner:
         facts = None
         try:
             with LocalRun().stage("comparing methods", len(self.trials) + 1) as stage:
-                facts = self._table_facts()
-                self._best = -math.inf if facts.whole is None else facts.whole.value
-                stage.advance()
                 # if the time is short, the cheap ones are done
                 order = sorted(self.trials, key=lambda p: p.method != GIVEN and not traits_named(p.method).linear)
+                facts = self._table_facts(order)
+                self._best = -math.inf if facts.whole is None else facts.whole.value
+                stage.advance()
                 for i, planned in enumerate(order):
                     self._compile_ahead(order[i + 1 :])
                     trial = done[planned.name] = self._trial(planned)
@@ -150,7 +150,8 @@ class StudyRunner:
             trials.append(trial)
         return tuple(trials)
 
-    def _table_facts(self) -> TableFacts:
+    def _table_facts(self, trials: Sequence[Planned]) -> TableFacts:
+        """The facts about the table; while they are computed, the code of the trials is compiled, if it must be."""
         key = key_of(self._facts_of_key | {"what": "table"})
         kept = self.cache.get(key)
         if kept is not None:
@@ -158,6 +159,8 @@ class StudyRunner:
                 return TableFacts.from_plain(kept[0])
             except (KeyError, TypeError, ValueError):
                 pass  # damaged: computed again
+        self._shared_inputs()
+        self._compile_ahead(trials)
         labels = self.data.labels
         encoded = self.size.n_categories > 0 or self.data.counts is not None
         facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets, encoded=encoded)
