@@ -69,6 +69,25 @@ def test_python_and_command_repeat_the_map(explorer, messy, tmp_path, monkeypatc
     np.testing.assert_allclose(written, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
 
 
+def test_a_map_of_counts_is_repeated(explorer, tmp_path, monkeypatch):
+    counts = np.random.default_rng(0).negative_binomial(0.3, 0.2, (80, 20))
+    pd.DataFrame(counts).add_prefix("w").to_csv(explorer.folder / "counts.csv", index=False)
+    table = explorer.open("counts.csv")
+    assert "TF-IDF" in explorer.table(table["id"])["prepared_notes"][0]
+    record = explorer.map(explorer.compute(table["id"], "PCA")["id"])
+    code = explorer.get(f"/api/maps/{record['id']}/code").json()
+    values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
+    wanted = values.reshape(record["components"], -1).T
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(code["python"], names)
+    np.testing.assert_allclose(np.asarray(names["Z"]), wanted, atol=1e-5)
+    run([*shlex.split(code["command"])[1:], "--force"])
+    np.testing.assert_allclose(pd.read_csv("coordinates.csv").to_numpy(), wanted, atol=1e-5)
+    explorer.client.patch(f"/api/tables/{table['id']}", json={"scale": "none"})
+    assert not explorer.table(table["id"])["prepared_notes"]
+
+
 def test_code_of_a_selection_says_what_to_export_first(explorer, messy):
     answer = explorer.post(f"/api/tables/{messy['id']}/subset", json={"mask": "////////DwA=", "first_map": None})
     made = explorer.table(answer.json()["id"])

@@ -430,9 +430,9 @@ READ_OPTIONS = section(
 PREPARE_OPTIONS = section(
     DATA,
     Option("--prepare", "auto: encode categories and dates as numbers, leave out columns that are no features "
-           "(identifiers, years, codes, free text, copies of the labels), and standardize the numbers if their units "
-           "differ. What was done is printed. standardize: always standardize. encode: never standardize. none: use "
-           "the columns as they are. [default: auto]", type=Choice(PREPARE), kept="prepare"),
+           "(identifiers, years, codes, free text, copies of the labels), standardize the numbers if their units "
+           "differ, and weight counts by TF-IDF. What was done is printed. standardize: always standardize. encode: "
+           "only encode. none: use the columns as they are. [default: auto]", type=Choice(PREPARE), kept="prepare"),
     NamesOption("--use", "Use these columns although they do not look like features.", metavar="a,b", kept="prepare"),
     Option("--impute", "Replace missing values: mean or median of the column, knn (nearest rows), em (probabilistic "
            "PCA), or none: missing values are an error. [default: median, unless the method handles them]",

@@ -20,7 +20,7 @@ from lowland.methods.base.traits import traits_of
 from lowland.quality import OriginalSpace
 from lowland.quality.kept_neighbors import subsample_size
 from lowland.run.local import LocalRun
-from lowland.run.settings import settings
+from lowland.run.settings import config, settings
 from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
@@ -159,8 +159,10 @@ class StudyRunner:
                 return TableFacts.from_plain(kept[0])
             except (KeyError, TypeError, ValueError):
                 pass  # damaged: computed again
-        self._shared_inputs()
-        self._compile_ahead(trials)
+        if not self.in_worker:
+            with config(progress=False):  # the table is small
+                self._shared_inputs()
+            self._compile_ahead(trials)
         labels = self.data.labels
         encoded = self.size.n_categories > 0 or self.data.counts is not None
         facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets, encoded=encoded)
