@@ -18,7 +18,7 @@ import lowland
 from lowland import PCA, quality
 from lowland.cli.main import cli
 from lowland.data import load_dataset
-from lowland.errors import DataError, LowlandError, ParameterError
+from lowland.errors import DataError, LowlandError, MemoryBudgetError, ParameterError
 from lowland.evidence.nulls import draw_null
 from lowland.evidence.reliability import null_p_values
 from lowland.quality.kept_neighbors import choose_references, neighbors_that_stay, preserved_neighbors, subsample_size
@@ -115,6 +115,22 @@ def test_null_of_distances_keeps_their_spectrum() -> None:
     assert np.diag(null).max() == 0
     np.testing.assert_array_equal(null, null.T)
     assert (null**2).sum() == pytest.approx((cdist(X, X) ** 2).sum())  # each coordinate keeps its values
+
+
+@pytest.mark.parametrize("null", ["independent", "gaussian"])
+def test_null_data_keep_to_the_memory_budget(null: str) -> None:
+    X = noise(2000, 20, 0)  # 320 kB
+    with lowland.config(memory="300kB"), pytest.raises(MemoryBudgetError, match="null data"):
+        draw_null(X, null, np.random.default_rng(0))
+    with lowland.config(memory="340kB"):
+        assert draw_null(X, null, np.random.default_rng(0)).shape == X.shape
+
+
+def test_drawing_in_parts_changes_nothing(monkeypatch) -> None:
+    X = noise(50, 4, 0) + 3
+    whole = draw_null(X, "gaussian", np.random.default_rng(1))
+    monkeypatch.setattr("lowland.evidence.nulls._CELLS", 28)  # seven rows at a time
+    np.testing.assert_allclose(draw_null(X, "gaussian", np.random.default_rng(1)), whole, atol=1e-12)
 
 
 # --- p-values and classes ---

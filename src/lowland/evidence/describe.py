@@ -23,6 +23,7 @@ from lowland.run.local import LocalRun
 
 PERMUTATIONS = 999
 _SURFACE_PERMUTATIONS, _SURFACE_SIZE = 199, 10  # dimension of the spline, as in ordisurf
+_REACH = 0.06  # distance from a point up to which a surface is drawn, relative to the map
 _MOST_LEVELS = 50  # a text with more levels, or one level per two rows, is not a category
 _MOST_REGIONS, _REGION_ROWS = 8, 25  # regions of the map; rows of a region, at least
 _STEP = 0.5  # of a derivative, in standard deviations of the column within the region
@@ -86,6 +87,25 @@ class Region:
 
 
 @dataclass(frozen=True, eq=False)
+class Arrows:
+    """The columns as a page draws them over a map."""
+
+    columns: list[FittedColumn]
+    center: np.ndarray  # (k,) of the points
+    spread: float  # their root mean squared distance from it
+
+
+@dataclass(frozen=True, eq=False)
+class Heights:
+    """A surface on a grid over a map."""
+
+    surface: Surface
+    x: np.ndarray  # (g,)
+    y: np.ndarray  # (g,)
+    heights: np.ndarray  # (g, g), a row per y; NaN far from all points
+
+
+@dataclass(frozen=True, eq=False)
 class Description:
     """What the axes and regions of a map mean.
 
@@ -103,6 +123,15 @@ class Description:
     columns: list[FittedColumn]
     values: dict[str, np.ndarray] = field(repr=False)  # numbers, NaN where missing; or texts
     random_state: int
+
+    @classmethod
+    def of(
+        cls, problem: MapProblem, values: dict[str, np.ndarray], seed: int, permutations: int = PERMUTATIONS
+    ) -> Description:
+        """Describe a map by columns of numbers (NaN where missing) or texts; constant columns are left out."""
+        varying = {name: column for name, column in values.items() if _varies(column)}
+        fitted = _fit_columns(problem, varying, permutations, np.random.default_rng(seed))
+        return cls(problem, fitted, varying, seed)
 
     @property
     def arrow_names(self) -> list[str]:
@@ -136,6 +165,23 @@ class Description:
         if np.ptp(y[there]) == 0:
             raise DataError(f"Column `{name}` is constant, so it has no surface.")
         return spline.fit(name, y[there], _SURFACE_PERMUTATIONS, rng)
+
+    def drawn_arrows(self, most: int) -> Arrows:
+        """Return the columns of largest r², at most so many, and where an arrow begins."""
+        Z = self.problem.Z
+        center = Z.mean(axis=0)
+        return Arrows(self.columns[:most], center, float(np.sqrt(((Z - center) ** 2).sum(axis=1).mean())))
+
+    def drawn_surface(self, name: str, grid: int) -> Heights:
+        """Return the surface of a column on a grid over the map."""
+        from scipy.spatial import cKDTree
+
+        surface, Z = self.surface(name), self.problem.Z[:, :2]
+        low, high = Z.min(axis=0), Z.max(axis=0)
+        x, y = (np.linspace(low[i], high[i], grid) for i in range(2))
+        at = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        near = cKDTree(Z).query(at)[0] <= _REACH * float(np.max(high - low))
+        return Heights(surface, x, y, np.where(near, surface(at), np.nan).reshape(grid, grid))
 
     def regions(self, labels: Any = None) -> list[Region]:
         """Return how the map moves with the columns, region by region: the Jacobian of ``transform``.
@@ -263,11 +309,10 @@ def describe(model: Any, X: Any, *, columns: Any = None, method: Any = None, ran
     problem = open_problem(model, X, None, method)
     if columns is None and problem.pairwise:
         raise DataError("This map was made from distances. Pass the table to describe it by as `columns`.")
-    values = _opened(problem, X, columns)
-    if not values:
+    found = Description.of(problem, _opened(problem, X, columns), seed)
+    if not found.columns:
         raise DataError("The table has no column to describe the map by: all are constant, or free text.")
-    fitted = _fit_columns(problem, values, np.random.default_rng(seed))
-    return Description(problem, fitted, values, seed)
+    return found
 
 
 def _opened(problem: MapProblem, X: Any, columns: Any) -> dict[str, np.ndarray]:
@@ -280,7 +325,7 @@ def _opened(problem: MapProblem, X: Any, columns: Any) -> dict[str, np.ndarray]:
         numbers, texts = numbers_and_texts(whole_table(arrow, names))
         both = {name: numbers[name] if name in numbers else texts[name] for name in names}
         found = {name: as_vector(values, len(problem.kept), name)[problem.kept] for name, values in both.items()}
-    return {name: values for name, values in found.items() if _varies(values)}
+    return found
 
 
 def _varies(values: np.ndarray) -> bool:
@@ -301,8 +346,8 @@ def _coded(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def _fit_columns(
-    problem: MapProblem, values: dict[str, np.ndarray], rng: np.random.Generator
-) -> list[FittedColumn]:  # fmt: skip
+    problem: MapProblem, values: dict[str, np.ndarray], permutations: int, rng: np.random.Generator
+) -> list[FittedColumn]:
     """The relation of each column to the axes, and its p-value: all columns see the same permutations."""
     n, Z = problem.n, problem.Z
     basis, _ = np.linalg.qr(Z - Z.mean(axis=0))
@@ -313,13 +358,13 @@ def _fit_columns(
     others = {name: _Partial.of(Z, y) for name, y in values.items() if name not in whole}
     r2 = ((basis.T @ Y) ** 2).sum(axis=0)
     as_good, as_good_of = np.zeros(len(whole)), dict.fromkeys(others, 0.0)
-    for _ in LocalRun().iterate("permuting rows", PERMUTATIONS):
+    for _ in LocalRun().iterate("permuting rows", permutations):
         order = rng.permutation(n)
         as_good += ((basis[order].T @ Y) ** 2).sum(axis=0) >= r2 - 1e-12
         for name, part in others.items():
             as_good_of[name] += part.r2(order) >= part.observed - 1e-12
     counts: dict[str, float] = dict(zip(whole, as_good.tolist(), strict=True)) | as_good_of
-    p = {name: (1 + count) / (1 + PERMUTATIONS) for name, count in counts.items()}
+    p = {name: (1 + count) / (1 + permutations) for name, count in counts.items()}
     q = dict(zip(p, false_discovery_rates(np.array(list(p.values()))), strict=True))
     found = []
     for name, y in values.items():

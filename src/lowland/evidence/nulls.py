@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.arrays.namespace import is_sparse, slices, to_numpy
 from lowland.errors import DataError
 from lowland.math.scaling.classical import classical_scaling
+from lowland.run.settings import require_memory
 
 Null = Literal["independent", "gaussian"]
+_CELLS = 1 << 20  # numbers that are drawn at a time
 _MOST_COLUMNS = 3000  # for a covariance matrix of sparse columns
 
 
@@ -21,11 +23,15 @@ def draw_null(X: Any, null: Null, rng: np.random.Generator, *, pairwise: bool = 
     "gaussian" draws from a normal distribution with the mean and covariance of the rows: linear dependence stays, and
     nothing else. Distances are first turned into principal coordinates, whose columns are permuted or redrawn.
     """
+    n, d = X.shape
     if pairwise:
+        require_memory(4.0 * X.nbytes, "Null data for these distances", "Test a sample of the rows")
         return _distances(draw_null(to_numpy(classical_scaling(X, len(X), whole=True).Z), null, rng))
-    if null == "gaussian":
-        return _gaussian(X, rng)
-    return _permuted_sparse(X, rng) if is_sparse(X) else _permuted(X, rng)
+    if is_sparse(X) and null == "independent":
+        return _permuted_sparse(X, rng)
+    bytes_each = X.dtype.itemsize if null == "independent" or X.dtype.kind == "f" else 8
+    require_memory(float(n) * d * bytes_each, "A table of null data", "Reduce the columns first, or test a sample")
+    return _gaussian(X, rng) if null == "gaussian" else _permuted(X, rng)
 
 
 def _permuted(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -53,16 +59,18 @@ def _gaussian(X: Any, rng: np.random.Generator) -> np.ndarray:
             )
         X = X.toarray()
     mean = X.mean(axis=0, dtype=np.float64)
-    _, s, V = np.linalg.svd(np.asarray(X, dtype=np.float64) - mean, full_matrices=False) if n <= d else _factor(X, mean)
-    scores = rng.standard_normal((n, len(s))) * (s / np.sqrt(max(n - 1, 1)))
-    return (scores @ V + mean).astype(X.dtype if X.dtype.kind == "f" else np.float64)
-
-
-def _factor(X: np.ndarray, mean: np.ndarray) -> tuple[None, np.ndarray, np.ndarray]:
-    """Singular values and right singular vectors of the centered rows, from their scatter matrix."""
-    C = np.asarray(X, dtype=np.float64) - mean
-    values, vectors = np.linalg.eigh(C.T @ C)
-    return None, np.sqrt(np.maximum(values, 0)), vectors.T
+    steps = slices(n, max(1, _CELLS // d))
+    if n <= d:
+        _, s, V = np.linalg.svd(X - mean, full_matrices=False)
+    else:
+        centered = (np.asarray(X[rows], dtype=np.float64) - mean for rows in steps)
+        values, vectors = np.linalg.eigh(sum(C.T @ C for C in centered))
+        s, V = np.sqrt(np.maximum(values, 0)), vectors.T
+    root = s[:, None] * V / np.sqrt(max(n - 1, 1))
+    out = np.empty((n, d), dtype=X.dtype if X.dtype.kind == "f" else np.float64)
+    for rows in steps:  # at most one copy of the table
+        out[rows] = rng.standard_normal((rows.stop - rows.start, len(s))) @ root + mean
+    return out
 
 
 def _distances(Y: np.ndarray) -> np.ndarray:

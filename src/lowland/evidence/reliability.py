@@ -39,6 +39,7 @@ _NOT_BETTER = {
     "beyond that.",
 }
 RELIABLE, UNCERTAIN, UNRELIABLE = "reliable", "uncertain", "unreliable"
+CLASSES = (RELIABLE, UNCERTAIN, UNRELIABLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,12 @@ class Reliability:
     jump: np.ndarray
     score: float
     interval: tuple[float, float]
+
+    @property
+    def class_codes(self) -> np.ndarray:
+        """Class of each point as a number, (n,): 0 reliable, 1 uncertain, 2 unreliable, NaN without coordinates."""
+        codes = np.select([self.classes == name for name in CLASSES], np.arange(len(CLASSES), dtype=np.float64))
+        return np.where(self.problem.kept, codes, np.nan)
 
     def fraction(self, name: str) -> float:
         """Return the fraction of the points in a class."""

@@ -15,7 +15,7 @@ from lowland.errors import DataError, LowlandError
 from lowland.evidence.clusters import Cluster, find_clusters, label_codes, test_clusters
 from lowland.evidence.describe import Description, describe
 from lowland.evidence.problem import open_problem
-from lowland.evidence.reliability import RELIABLE, UNCERTAIN, UNRELIABLE, reliability
+from lowland.evidence.reliability import CLASSES, reliability
 from lowland.explorer.maps import MEASURE_NICE, SEED, MapTask, Reporter, cache_key, fitted_model, give_way
 from lowland.explorer.workspace import read_floats, write_floats, write_json
 from lowland.math.statistics.sampling import evenly_spread
@@ -26,9 +26,8 @@ from lowland.run.progress import Progress
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, key_of
 
-CLASSES = (RELIABLE, UNCERTAIN, UNRELIABLE)
 MOST_COLUMNS = 100  # of one answer
-GRID, REACH = 48, 0.06  # points of a surface along each axis; distance from a point up to which it is drawn
+GRID = 48  # points of a surface along each axis
 SELECTED, OTHER = 0, -1  # regions of the rows
 Points = dict[str, np.ndarray]  # values of each row of the table, (n,), by name
 
@@ -108,9 +107,8 @@ def _is_it_real(asked: _Question, about: dict[str, Any]) -> tuple[Any, Points]:
     kept = found.problem.kept
     regions = np.full(len(kept), -1)
     regions[kept] = find_clusters(found.problem.Z)[0]
-    codes = np.select([found.classes == name for name in CLASSES], np.arange(len(CLASSES), dtype=float), np.nan)
     points = {
-        "class": np.where(kept, codes, np.nan), "p": found.p_values, "stability": found.stability,
+        "class": found.class_codes, "p": found.p_values, "stability": found.stability,
         "region": np.where(regions < 0, np.nan, regions),
     }  # fmt: skip
     answer = {
@@ -138,34 +136,23 @@ def _verdicts(clusters: list[Cluster]) -> list[dict[str, Any]]:
 def _what_do_axes_mean(asked: _Question, about: dict[str, Any]) -> tuple[Any, Points]:
     """Which columns follow the axes of the map, and where an arrow of unit length ends."""
     found = asked.described(about["columns"])
-    Z = found.problem.Z
+    arrows = found.drawn_arrows(MOST_COLUMNS)
     columns = [
-        {"name": c.name, "r2": c.r2, "p_value": c.p_value, "direction": c.direction, "n": c.n}
-        for c in found.columns[:MOST_COLUMNS]
+        {"name": c.name, "r2": c.r2, "p_value": c.p_value, "direction": c.direction, "n": c.n} for c in arrows.columns
     ]
-    spread = float(np.sqrt(((Z - Z.mean(axis=0)) ** 2).sum(axis=1).mean()))
     answer = {
-        "summary": found.summary, "columns": columns, "more": max(0, len(found.columns) - MOST_COLUMNS),
-        "center": Z.mean(axis=0), "spread": spread,
+        "summary": found.summary, "columns": columns, "more": len(found.columns) - len(columns),
+        "center": arrows.center, "spread": arrows.spread,
     }  # fmt: skip
     return answer, {}
 
 
 def _where_is_it_high(asked: _Question, about: dict[str, Any]) -> tuple[Any, Points]:
     """A smooth surface of one column, on a grid over the map: None far from all points."""
-    from scipy.spatial import cKDTree
-
-    found = asked.described([about["column"]])
-    surface = found.surface(asked.task.stored.names[about["column"]])
-    Z = found.problem.Z[:, :2]
-    low, high = Z.min(axis=0), Z.max(axis=0)
-    x, y = (np.linspace(low[i], high[i], GRID) for i in range(2))
-    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    near = cKDTree(Z).query(grid)[0] <= REACH * float(np.max(high - low))
-    heights = np.where(near, surface(grid), np.nan).reshape(GRID, GRID)
+    drawn = asked.described([about["column"]]).drawn_surface(asked.task.stored.names[about["column"]], GRID)
     answer = {
-        "name": surface.name, "r2": surface.r2, "p_value": surface.p_value, "x": x, "y": y,
-        "heights": [[None if np.isnan(v) else float(v) for v in row] for row in heights],
+        "name": drawn.surface.name, "r2": drawn.surface.r2, "p_value": drawn.surface.p_value, "x": drawn.x,
+        "y": drawn.y, "heights": [[None if np.isnan(v) else float(v) for v in row] for row in drawn.heights],
     }  # fmt: skip
     return answer, {}
 

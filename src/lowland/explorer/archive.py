@@ -26,7 +26,9 @@ from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
 from lowland.study.comparison import machine, versions
 from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.study.tested import STAYS
 from lowland.trial.records import Curve, Score
+from lowland.trial.scores import P_VALUE, RELIABILITY, RELIABLE, STABILITY
 
 FORMAT, SUFFIX = 1, ".lowland-session"
 HEAD, CELLS = "session.json", "table.parquet"
@@ -267,8 +269,7 @@ def _extract(archive: zipfile.ZipFile, member: str, target: Path, most: int) -> 
 
 MOST_ROWS = 100_000  # drawn in a report
 MOST_COLUMNS = 100  # to color by
-RELIABLE, STABILITY = "reliable points", "stability"
-POINT_VALUES = {"p-value of reliability": "p", STABILITY: "stability"}  # files of the answer, by name in a report
+POINT_VALUES = {P_VALUE: "p", STABILITY: "stability", RELIABILITY: "class"}  # files of the answer, by name in a report
 
 
 def study_of(here: Session, table: Record, maps: list[Record]) -> StudyResult:
@@ -324,8 +325,7 @@ def _trial(here: Session, record: Record, name: str, shown: np.ndarray) -> Trial
     if "reliability" in _answered(record):
         found = read_json(folder / "answer-reliability.json")
         scores[RELIABLE] = Score(found["fractions"]["reliable"], "higher", found["summary"])
-        stays = "Fraction of neighbors in the map that stay when it is made again from subsamples with other seeds."
-        scores[STABILITY] = Score(found["score"], "higher", stays, *found["interval"])
+        scores[STABILITY] = Score(found["score"], "higher", STAYS, *found["interval"])
         per_row |= {name: read_floats(folder / f"point-{file}.f32")[shown] for name, file in POINT_VALUES.items()}
     drawn = {}
     for key, value in curves.items():

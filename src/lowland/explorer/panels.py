@@ -228,6 +228,8 @@ def _map(key: str, Z: np.ndarray | None, **more: Any) -> dict[str, Any]:
 def _trial(trial: Trial, measures: dict[str, dict[str, Any]], advised: bool) -> dict[str, Any]:
     trust = {}
     for name, values in trial.per_row.items():
+        if name not in measures:  # classes
+            continue
         low, high, better = (measures[name][key] for key in ("low", "high", "better"))
         encoded = encode(_single(np.asarray(values)))
         trust[name] = {"values": encoded, "low": low, "high": high, "better": better or "higher"}

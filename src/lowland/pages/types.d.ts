@@ -94,6 +94,11 @@ interface Curve {
   kind?: string;
 }
 type MapScore = number | null | { value: number | null };
+interface MapClasses {
+  name: string;
+  codes: NumberArray;
+  levels: string[];
+}
 interface MapFields {
   key: string;
   name?: string;
@@ -105,6 +110,7 @@ interface MapFields {
   progress?: { fraction?: number | null; text?: string } | null;
   error?: string | null;
   trust?: Record<string, Trust>;
+  classes?: MapClasses | null;
   curves?: Record<string, Curve>;
   scores?: Record<string, MapScore>;
   placed?: Placed | null;
@@ -512,11 +518,13 @@ interface ClusterRecord {
   separation: number | null;
   sentence: string;
 }
-interface AxesRecord {
-  summary: string;
+interface FittedColumns {
   columns: { name: string; r2: number; p_value: number; direction: number[] | null }[];
   center: number[];
   spread: number;
+}
+interface AxesRecord extends FittedColumns {
+  summary: string;
 }
 interface SurfaceRecord {
   name: string;
@@ -758,6 +766,14 @@ interface StudyCurve {
   y_name: string;
   kind: string; // "line" or "cloud"
 }
+interface StudySurface {
+  name: string;
+  r2: number;
+  p_value: number;
+  x: number[];
+  y: number[];
+  heights: Block; // row after row; NaN where there is none
+}
 interface StudyMap extends Block {
   components: number;
   low: number[];
@@ -779,6 +795,8 @@ interface Trial {
   scores: Record<string, StudyScore>;
   curves: Record<string, StudyCurve>;
   per_row: Record<string, Block>;
+  classes: Block | null; // of reliability
+  drawn: (FittedColumns & { surfaces: StudySurface[] }) | null; // columns over the map
   Z: StudyMap | null;
   index: number; // set by the page
   look: number;
@@ -801,6 +819,7 @@ interface RowMeasure {
 interface Study {
   table: StudyTable;
   measures: RowMeasure[];
+  classes: string[]; // of reliability
   meanings: Record<string, string>;
   neighbors: number;
   trials: Trial[];

@@ -32,7 +32,7 @@ from lowland.trial.prediction import (
     RIDGE,
 )  # fmt: skip
 from lowland.trial.records import Score
-from lowland.trial.scores import AREA, FIDELITY, REFITTED, STABILITY, TRUST
+from lowland.trial.scores import AREA, FIDELITY, REFITTED, RELIABLE, STABILITY, TRUST
 
 ERROR = "reconstruction error"
 NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
@@ -220,6 +220,7 @@ SEEN: Sequence[Rule] = (
         "Stability, the fraction of neighbors that stay when a map is made again from a part of the rows with another "
         "seed: {stable}.",
     ),
+    (lambda c: c.tested, "{tested}"),
 )
 
 
@@ -261,6 +262,7 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
         ranking=_ranking({t.title: t.scores[FIDELITY] for t in drawn}, FIDELITY),
         trust=_estimate(chosen.scores[TRUST]) if TRUST in chosen.scores else "",
         stability=_stability(chosen), local_stability=_stability(local),
+        tested=chosen.scores[RELIABLE].about if RELIABLE in chosen.scores else "",
         stable=", ".join(f"{t.title} {_number(t.scores[STABILITY])}" for t in drawn if STABILITY in t.scores),
     )  # fmt: skip
     case["again"] = _again(best, other)

@@ -45,6 +45,7 @@ def compare(
     time_limit: float | None = 120.0,
     total_time_limit: float | None = None,
     embeddings: Mapping[str, Any] | None = None,
+    reliability: bool = False,
     cache: bool = True,
     seed: int = 0,
     worker: Literal["auto"] | bool = "auto",
@@ -84,6 +85,8 @@ def compare(
         "timed out". Linear methods are fitted first.
     embeddings : coordinates from elsewhere to compare with, such as {"TriMap": Z}, with one row per row of X. They are
         evaluated and plotted, but not fitted.
+    reliability : whether to test the leading maps as ``lowland.reliability`` does: the fraction of reliable points, and
+        in the report the class of each point. This takes up to 30 fits of each map, and about three of a large table.
     cache : whether to read trials from the user's cache folder and to store them there.
     seed : seed of the random number generators, those of the methods included; 0 gives the same result every time.
     worker : whether trials run in a separate process, which can be killed at the time limit; "auto": only if the table
@@ -134,10 +137,12 @@ def compare(
         "time_limit": time_limit,
         "total_time_limit": total_time_limit,
     }
-    given |= {"embeddings": _Names(embeddings) if embeddings else None, "seed": seed}
+    given |= {"embeddings": _Names(embeddings) if embeddings else None, "reliability": reliability, "seed": seed}
     call = command or _call(X, y, given)
     kept = TrialCache() if cache else NoCache()
-    done, facts, complete = StudyRunner(data, size, trials, time_limit, total_time_limit, worker, kept).run()
+    done, facts, complete = StudyRunner(
+        data, size, trials, time_limit, total_time_limit, worker, kept, reliability=reliability
+    ).run()
     suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
     is_dominated = any(each.kind == "dominant" for each in suspects)
     alone = [] if is_dominated or data.is_reduced or data.image_shape else lone_components(data.X, data.names)

@@ -17,13 +17,15 @@ import numpy as np
 
 from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, MissingFile, ParameterError, unmarked
+from lowland.evidence.reliability import CLASSES
 from lowland.pages.bundle import page_text, script
 from lowland.plain import html_table, to_plain
 from lowland.study.definitions import meaning_of
+from lowland.study.overlays import drawn_columns
 from lowland.study.result import ShownTable, StudyResult, Trial, title_of
 from lowland.study.significance import differ
 from lowland.trial.records import Score
-from lowland.trial.scores import neighbors_for
+from lowland.trial.scores import RELIABILITY, STABILITY, neighbors_for
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
@@ -97,14 +99,20 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
     titles: dict[str | None, str] = {trial.name: trial.title for trial in trials}
     best = {name: _best(name, trials) for name in names}
+    leading = {trial.name for trial in trials if STABILITY in trial.scores} | {a.trial for a in result.advice}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
     most = None if sizes <= MAX_BYTES else 2
     shown = {
         "table": _table(table, blocks),
         "measures": list(measures.values()),
         "meanings": {name: meaning_of(name, trials) for name in names},
+        "classes": CLASSES,
         "neighbors": neighbors_for(table.rows),
-        "trials": [_trial(trial, measures, best, len(trials), most, blocks) for trial in trials],
+        "trials": [
+            _trial(trial, measures, best, len(trials), most, blocks)
+            | {"drawn": drawn_columns(trial, table, blocks.add, surfaces=trial.name in leading)}
+            for trial in trials
+        ],
         "advice": [
             {**vars(a), "trial": titles.get(a.trial, a.trial), "method": a.method and title_of(a.method)}
             for a in result.advice
@@ -125,7 +133,7 @@ def row_measures(trials: tuple[Trial, ...]) -> dict[str, dict[str, Any]]:
     """Return the measures per row with their range over all trials, so that a color means the same in every panel."""
     better = {name: score.better for trial in reversed(trials) for name, score in trial.scores.items()}
     measures = {}
-    for name in dict.fromkeys(name for trial in trials for name in trial.per_row):
+    for name in dict.fromkeys(name for trial in trials for name in trial.per_row if name != RELIABILITY):
         every = np.concatenate([np.asarray(trial.per_row[name]) for trial in trials if name in trial.per_row])
         low, high = value_range(every)
         measures[name] = {"name": name, "better": better.get(name), "low": low, "high": high}
@@ -247,9 +255,16 @@ def _trial(
         "per_row": {
             name: blocks.add(round_to_steps(values, measures[name]["low"], measures[name]["high"], SHADES))
             for name, values in trial.per_row.items()
+            if name != RELIABILITY
         },
+        "classes": None if RELIABILITY not in trial.per_row else blocks.add(class_codes(trial.per_row[RELIABILITY])),
         "Z": None if trial.Z is None or trial.Z.shape[1] == 0 else _embedding(trial.Z, most, blocks),
     }
+
+
+def class_codes(values: np.ndarray) -> np.ndarray:
+    """The reliability classes per row, (m,) uint8; a row without one has the code after the last."""
+    return np.where(np.isfinite(values), values, len(CLASSES)).astype(np.uint8)
 
 
 def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:

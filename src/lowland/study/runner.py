@@ -17,6 +17,7 @@ from lowland.evidence.problem import seeded
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.methods.base.traits import traits_of
+from lowland.plain import to_plain
 from lowland.quality import OriginalSpace
 from lowland.quality.kept_neighbors import subsample_size
 from lowland.run.local import LocalRun
@@ -24,8 +25,9 @@ from lowland.run.settings import config, settings
 from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
-from lowland.study.serialization import trial_from_plain, trial_to_plain
+from lowland.study.serialization import score_from_plain, trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
+from lowland.study.tested import judge_map
 from lowland.study.trials import CompileAhead, Worker, fit_trial, keep_shown_rows, unfinished
 from lowland.trial.cache import TrialCache, code_version, key_of
 from lowland.trial.fit import SharedInputs
@@ -36,6 +38,7 @@ from lowland.trial.scores import (
     FIDELITY,
     KEPT,
     REFITTED,
+    RELIABLE,
     STABILITY,
     TRUST,
     VERSION,
@@ -50,7 +53,7 @@ SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this proc
 LEADING, AGAIN = 2, 3  # best maps that are made again, and how often
 MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
-    "visualize": (FIDELITY, AREA, STABILITY, REFITTED, TRUST, "continuity", ACCURACY, R2),
+    "visualize": (FIDELITY, AREA, STABILITY, RELIABLE, REFITTED, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
     "classify": (ACCURACY, LINEAR_ACCURACY, BALANCED, AUC, R2, LINEAR_R2, AREA),
 }
@@ -73,9 +76,10 @@ class StudyRunner:
 
     def __init__(
         self, data: StudyTable, size: StudySize, trials: tuple[Planned, ...], time_limit: float | None,
-        total_time_limit: float | None, worker: Literal["auto"] | bool, cache: TrialCache,
+        total_time_limit: float | None, worker: Literal["auto"] | bool, cache: TrialCache, *, reliability: bool = False,
     ) -> None:  # fmt: skip
         self.data, self.size, self.trials, self.time_limit, self.cache = data, size, trials, time_limit, cache
+        self.reliability = reliability
         self.total_time_limit, self._begun = total_time_limit, time.monotonic()
         n, d = data.X.shape
         self.in_worker = (n > SMALL_ROWS or n * d > SMALL_VALUES) if worker == "auto" else worker
@@ -115,6 +119,8 @@ class StudyRunner:
                     self._best = max([self._best, *predicted])
                     stage.advance()
                 self._make_again(done)
+                if self.reliability:
+                    self._test(done)
         except (KeyboardInterrupt, Stopped):
             complete = len(done) == len(self.trials)
             return self._finished(done, facts), facts, complete
@@ -217,6 +223,25 @@ class StudyRunner:
                 if planned.name in self._keys:
                     self.cache.put(self._keys[planned.name], *trial_to_plain(done[planned.name]))
 
+    def _test(self, done: dict[str, Trial]) -> None:
+        """Compare the leading maps with maps of null data, point by point."""
+        for planned in self.trials:
+            trial = done[planned.name]
+            if STABILITY not in trial.scores or trial.Z is None or self._left() <= 0:
+                continue
+            key = self._keys.get(planned.name)
+            key = None if key is None else key_of({"trial": key, "what": "reliability"})
+            kept = None if key is None else self.cache.get(key)
+            if kept is None:
+                with LocalRun().stage(f"testing {planned.name}") as stage:
+                    stage.advance(0)
+                    scores, rows = judge_map(planned, trial.Z, self.data, self.shown, self.size.seed)
+                if key is not None:
+                    self.cache.put(key, {name: to_plain(vars(score)) for name, score in scores.items()}, rows)
+            else:
+                scores, rows = {name: score_from_plain(score) for name, score in kept[0].items()}, kept[1]
+            done[planned.name] = replace(trial, scores=trial.scores | scores, per_row=trial.per_row | rows)
+
     def _again(
         self, planned: Planned, Z: np.ndarray, r: int, rows: np.ndarray, spaces: dict[int, OriginalSpace]
     ) -> tuple[float, float] | None:
@@ -249,7 +274,7 @@ class StudyRunner:
     def _fitted(self, planned: Planned) -> Trial:
         """The trial, within the time limit of one fit and what is left of the limit of the study."""
         shared = self._shared_inputs()
-        left = math.inf if self.total_time_limit is None else self._begun + self.total_time_limit - time.monotonic()
+        left = self._left()
         if left <= 0:
             return self._out_of_time(planned, "before this trial began")
         limit = self.time_limit if self.time_limit is not None and self.time_limit <= left else left
@@ -265,6 +290,10 @@ class StudyRunner:
                 trial = fit_trial(planned, shared, limit_of_fit, tick=stage.advance)
         cut = trial.status == "timed out" and (self.time_limit is None or left < self.time_limit)
         return self._out_of_time(planned, "during this trial") if cut else trial
+
+    def _left(self) -> float:
+        """Seconds until the time limit of the study."""
+        return math.inf if self.total_time_limit is None else self._begun + self.total_time_limit - time.monotonic()
 
     def _out_of_time(self, planned: Planned, when: str) -> Trial:
         text = f"The time limit of the whole study, {self.total_time_limit:g} s, was reached {when}."

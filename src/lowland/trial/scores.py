@@ -31,6 +31,7 @@ KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST, CORRELATION, FIDELITY = "area under R_NX", "trustworthiness", "Pearson correlation", "fidelity"
 STABILITY, REFITTED = "stability", "fidelity when made again"
+RELIABLE, RELIABILITY, P_VALUE = "reliable points", "reliability", "p-value of reliability"  # the last two per row
 PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness and continuity are also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 LEAST_TO_COMPARE = 20  # rows in a map and in one made again

@@ -16,7 +16,7 @@ import { gridFor } from "../../../src/lowland/pages/view/layout.js";
 import { MapData } from "../../../src/lowland/pages/view/model.js";
 import { gridOf, nearestSlot } from "../../../src/lowland/pages/view/nearest.js";
 import { nearOnMap, neighborSets } from "../../../src/lowland/pages/view/neighbors.js";
-import { contoursOf } from "../../../src/lowland/pages/view/overlay.js";
+import { arrowsOf, contoursOf } from "../../../src/lowland/pages/view/overlay.js";
 import { HIDDEN, RowStates, insideBox, insideLasso, underBrush } from "../../../src/lowland/pages/view/rows.js";
 
 const HOME = { zoom: 1, x: 0, y: 0 };
@@ -252,4 +252,21 @@ test("contours of a plane are straight, at round values, and end where the surfa
       assert.ok(!(coordinates[i] > 3 && coordinates[many + i] > 10));
     }
   }
+});
+
+test("arrows end at 1.5 times the spread, shortened by r, and columns without a direction have none", () => {
+  const found = arrowsOf(
+    {
+      center: [10, 20],
+      spread: 2,
+      columns: [
+        { name: "a", r2: 1, p_value: 0.01, direction: [1, 0] },
+        { name: "kind", r2: 0.5, p_value: 0.01, direction: null },
+        { name: "b", r2: 0.25, p_value: 0.01, direction: [0, -1] },
+      ],
+    },
+    2,
+  );
+  assert.deepEqual(found.names, ["a", "b"]);
+  assert.deepEqual([...found.coordinates], [10, 13, 10, 20, 20, 18.5]); // where they begin, and both ends
 });

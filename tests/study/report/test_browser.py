@@ -227,6 +227,20 @@ def test_colors_by_column_by_trustworthiness_and_without_colors(page):
     assert "higher is better" in page.run("document.querySelector('.lv-legend').innerText")
 
 
+def test_arrows_and_contours_of_columns_are_drawn_over_the_maps(page):
+    study = results.study(300, 3)
+    trials = tuple(replace(t, scores={**t.scores, "stability": Score(0.9, "higher", "")}) for t in study.trials)
+    browser = page(replace(study, trials=trials))
+    show_panels(browser)
+    plain = seen(browser, 0)["painted"], seen(browser, 0)["sum"]
+    for drawn in ("arrows of columns", study.table.names[0]):
+        choose(browser, "Over the maps", drawn)
+        assert (seen(browser, 0, "marks")["sum"], seen(browser, 0)["sum"]) != (0, plain[1]), drawn
+    assert "r²" in browser.run("document.getElementById('details').textContent")
+    choose(browser, "Over the maps", "nothing")
+    assert seen(browser, 0)["sum"] == plain[1]
+
+
 def test_the_report_can_be_used_by_keyboard(page):
     page = page(results.study())
     show_panels(page)

@@ -309,3 +309,49 @@ def test_the_page_contains_ids_and_kept_columns():
     plain = study_data(report_html(results.study()))["table"]
     assert plain["ids"] is None
     assert plain["carried"] == []
+
+
+def test_columns_over_a_map_are_those_of_describe():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((120, 2)).astype(np.float32)
+    values = np.column_stack([3 * Z[:, 0] + Z[:, 1], rng.standard_normal(120), np.ones(120)]).astype(np.float32)
+    values[:7, 0] = np.nan
+    base = results.study(120, 2)
+    table = replace(base.table, names=("a", "b", "constant"), values=values)
+    trials = tuple(
+        replace(t, Z=Z, scores=t.scores | {"stability": results.Score(0.9, "higher", "")}) for t in base.trials
+    )
+    html = report_html(replace(base, table=table, trials=trials))
+    drawn = study_data(html)["trials"][0]["drawn"]
+    described = lowland.describe(Z, Z, columns=values)
+    assert [c["name"] for c in drawn["columns"]] == ["a", "b"]
+    for said, found in zip(drawn["columns"], described.columns, strict=True):
+        assert said["r2"] == pytest.approx(found.r2, abs=1e-6)
+        np.testing.assert_allclose(said["direction"], found.direction, atol=1e-6)
+    assert drawn["columns"][0]["p_value"] == 1 / 200
+    surface = drawn["surfaces"][0]
+    heights = numbers(html, surface["heights"]).reshape(len(surface["y"]), len(surface["x"]))
+    i, j = np.argwhere(np.isfinite(heights))[5]
+    assert heights[i, j] == pytest.approx(3 * surface["x"][j] + surface["y"][i], abs=1e-3)  # the column is a plane
+
+
+def test_a_report_without_columns_or_with_one_axis_draws_none():
+    base = results.study(60, 2)
+    bare = replace(base, table=replace(base.table, names=(), values=np.empty((60, 0), dtype=np.float32)))
+    assert all(trial["drawn"] is None for trial in study_data(report_html(bare))["trials"])
+    narrow = replace(base, trials=tuple(replace(t, Z=None if t.Z is None else t.Z[:, :1]) for t in base.trials))
+    assert all(trial["drawn"] is None for trial in study_data(report_html(narrow))["trials"])
+
+
+def test_reliability_classes_are_no_measure_and_colored_by_name():
+    base = results.study(60, 2)
+    codes = (np.arange(60) % 3).astype(np.float32)
+    codes[4] = np.nan
+    first = replace(base.trials[0], per_row={**base.trials[0].per_row, "reliability": codes})
+    html = report_html(replace(base, trials=(first, *base.trials[1:])))
+    data = study_data(html)
+    assert "reliability" not in [measure["name"] for measure in data["measures"]]
+    found = numbers(html, data["trials"][0]["classes"])
+    np.testing.assert_array_equal(found, np.where(np.isnan(codes), 3, codes))
+    assert data["classes"] == ["reliable", "uncertain", "unreliable"]
+    assert data["trials"][1]["classes"] is None

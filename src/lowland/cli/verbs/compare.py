@@ -37,7 +37,8 @@ INTERRUPTED = 130
 
 def run(
     file: Path, methods: Any, k: int, purpose: Any, sweep: Any, limit: float, total_limit: float | None,
-    embedding: Any, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
+    embedding: Any, reliability: bool, cache: bool, random_state: int, to: Path | None, opened: bool,
+    save: Path | None, force: bool,
 ) -> None:  # fmt: skip
     """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
     from lowland.study.comparison import compare as study
@@ -53,7 +54,8 @@ def run(
         result = study(
             tables.noted(source.table()), None, methods or "all", k, purpose=purpose, sweep=swept,
             **tables.preparation(source), time_limit=limit,
-            total_time_limit=total_limit, embeddings=_embeddings(embedding, source.table()), cache=cache,
+            total_time_limit=total_limit, embeddings=_embeddings(embedding, source.table()), reliability=reliability,
+            cache=cache,
             seed=random_state, command=shlex.join(["lowland", *words]),
         )  # fmt: skip
     written = []
@@ -274,6 +276,8 @@ compare = Command(
                    type=click.FloatRange(min=0, min_open=True)),
             Option("--embedding", "Coordinates from elsewhere to compare with, such as umap.csv: one row per row of "
                    "FILE, in the same order; may be repeated.", multiple=True, metavar="[NAME=]FILE"),
+            Option("--reliability", "Test which points of the leading maps are reliable: up to 30 more fits of each.",
+                   is_flag=True),
             Option("--cache/--no-cache", "Read and store trials in the user's cache folder. [default: cache]",
                    default=True),
             options.seed_option("Seed of the random number generator. [default: 0]"),

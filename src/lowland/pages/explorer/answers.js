@@ -2,7 +2,7 @@
 
 import { classColor } from "../view/colors.js";
 import { duration, el, number, some } from "../view/elements.js";
-import { contoursOf } from "../view/overlay.js";
+import { arrowsOf, contoursOf } from "../view/overlay.js";
 import { base64Of, maskText } from "../view/saving.js";
 import { deleteAt, getFloats, getJson, postJson } from "./api.js";
 import { button, choice, facts, glyph, replace } from "./elements.js";
@@ -14,7 +14,6 @@ export const CLASS_NAMES = ["reliable", "uncertain", "unreliable"];
 const POINT_VALUES = { class: "Reliability", p: "p-value", stability: "Stability", region: "Dense regions" };
 const MOST_GROUPS = 100; // classes that are tested
 const SHOWN_COLUMNS = 8;
-const MOST_ARROWS = 8;
 const LEAST_SELECTED = 25; // rows of a region
 const VERDICTS = { separate: "check", "not separate": "close", undecided: "help" };
 
@@ -290,21 +289,6 @@ function toggle(text, isOn, onchange) {
   const box = el("input", { type: "checkbox", onchange: () => onchange(box.checked) });
   box.checked = Boolean(isOn);
   return el("label", { class: "check" }, box, text);
-}
-
-// The arrow of a column with r² = 1 is 1.5 times as long as the points are far from their center (root mean square).
-/** @type {(found: AxesRecord, components: number) => NonNullable<Overlay["arrows"]>} */
-function arrowsOf({ center, spread, columns: all }, components) {
-  const columns = all.filter((column) => column.direction).slice(0, MOST_ARROWS);
-  const many = 1 + columns.length;
-  const coordinates = new Float32Array(components * many);
-  for (let axis = 0; axis < components; axis++) {
-    coordinates[axis * many] = center[axis];
-    columns.forEach(({ direction, r2 }, i) => {
-      coordinates[axis * many + 1 + i] = center[axis] + 1.5 * spread * Math.sqrt(r2) * (direction?.[axis] ?? 0);
-    });
-  }
-  return { coordinates, names: columns.map((column) => column.name) };
 }
 
 /** @param {Record<string, number>} fractions */

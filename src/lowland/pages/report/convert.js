@@ -87,6 +87,11 @@ function trustOf(trial, measure) {
   };
 }
 
+// The reliability class of each row, if the map was tested.
+/** @type {(trial: Trial) => MapClasses | null} */
+const reliabilityOf = (trial) =>
+  trial.classes && { name: "Reliability, in one map", codes: decode(trial.classes), levels: study.classes };
+
 /** @type {(trial: Trial) => string} */
 export const keyOf = (trial) => `panel-${trial.index}`;
 
@@ -114,6 +119,7 @@ export const mapsOfStudy = () =>
       components: Z.low.length,
       n: study.table.drawn,
       status: "done",
+      classes: reliabilityOf(trial),
       trust: Object.fromEntries(
         study.measures
           .filter((measure) => trial.per_row[measure.name])

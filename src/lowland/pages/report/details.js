@@ -1,6 +1,7 @@
 // The parameters, costs, scores and warnings of each trial.
 
 import { bytes, duration, el, number, some } from "../view/elements.js";
+import { columnsInWords } from "./drawn.js";
 import { trials } from "./study.js";
 
 // The definition of a measure is below the table of scores; here only if it differs between trials.
@@ -21,6 +22,7 @@ function factsOf(trial) {
     el("code", null, `${name}=${JSON.stringify(value)}`),
     " ",
   ]);
+  const columns = columnsInWords(trial);
   const warnings = trial.warnings.map((text) => el("li", null, text));
   return [
     trial.error !== null && fact("Reason", trial.error),
@@ -32,6 +34,7 @@ function factsOf(trial) {
         `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", from the cache" : ""}`,
       ),
     Object.entries(trial.scores).map(([name, said]) => fact(name, scoreInWords(name, said))),
+    columns && fact("Columns that follow the axes", columns),
     warnings.length > 0 && fact("Warnings", el("ul", null, warnings)),
   ];
 }

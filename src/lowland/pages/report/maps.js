@@ -3,6 +3,7 @@
 import { choose, contextOf, count, el, field, score } from "../view/elements.js";
 import { createView } from "../view/view.js";
 import { keyOf, mapsOfStudy, tableOfStudy } from "./convert.js";
+import { drawnField } from "./drawn.js";
 import { rowFinder } from "./finder.js";
 import { highlighted, lookAt, onHighlight } from "./highlight.js";
 import { SEEN } from "./scores.js";
@@ -98,7 +99,7 @@ export function mapsSection(section) {
   section.append(paper, toolbar, el("div", { class: "maps" }, root, side));
   const view = createView(root, { table: shown, maps: mapsOfStudy(), tool: "box", toolbar, legend });
   view.setTheme("auto"); // also of the parts beside it
-  view.toolbar?.append(orderField(view), sizeOfMaps(view));
+  view.toolbar?.append(...[orderField(view), sizeOfMaps(view), drawnField(view)].filter((node) => node !== null));
   side.append(rowFinder(view, shown), selectionBox(view, shown));
   linkPanels(view);
   // The target of a link must not be hidden behind the sticky controls.

@@ -207,6 +207,13 @@ export function colorChoices(table, maps) {
     });
   choices.push({ text: "Single color", group: null, spec: { kind: "none" } });
   const measures = [...new Set(maps.flatMap((map) => Object.keys(map.trust ?? {})))];
+  for (const { name, classes } of maps)
+    if (classes)
+      choices.push({
+        text: `Reliability: ${name}`,
+        group: classes.name,
+        spec: { kind: "values", name: `Reliability: ${name}`, values: classes.codes, levels: classes.levels },
+      });
   for (const measure of measures)
     choices.push({ text: measure, group: "Quality per row, in each map", spec: { kind: "trust", measure } });
   table.columns.forEach((column, i) => {

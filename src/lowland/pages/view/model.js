@@ -129,7 +129,7 @@ export class Column {
 export class MapData {
   // coordinates: Float32Array, component after component; NaN: the row is not on the map; null: none yet.
   // status: "queued", "running", "done", "failed", "canceled" or "broken"; progress: { fraction, text }.
-  // trust: { measure: { values, low, high, better } }; placed: { coordinates, names }, rows placed later.
+  // trust: { measure: { values, low, high, better } }; classes: { name, codes, levels } of the rows; placed: { coordinates, names }, rows placed later.
   // overlay: { arrows: { coordinates, names }, contours: [{ value, coordinates }] }, drawn over the points.
   // badge: a word beside the name, such as "recommended". axes: [{ name, share, columns }], of a linear map.
   /** @param {MapFields} fields */
@@ -144,6 +144,7 @@ export class MapData {
     progress = null,
     error = null,
     trust = {},
+    classes = null,
     curves = {},
     scores = {},
     placed = null,
@@ -160,6 +161,7 @@ export class MapData {
     this.progress = progress;
     this.error = error;
     this.trust = trust;
+    this.classes = classes;
     this.curves = curves;
     this.scores = scores;
     this.placed = placed;

@@ -3,6 +3,7 @@
 import { number } from "./elements.js";
 
 const HEAD = 8; // pixels of the head of an arrow
+const MOST_ARROWS = 8;
 const PLACES = 40; // of a contour at which its value may be written
 
 // All coordinates of an overlay are finite, so that none is drawn nowhere.
@@ -65,6 +66,21 @@ export function overlayNames(panel, wide, high) {
       return { text: number(value, 3), places: () => points.filter((_, i) => i % step === 0) };
     });
   return [...names, ...values];
+}
+
+// The arrow of a column with r² = 1 is 1.5 times as long as the points are far from their center (root mean square).
+/** @type {(found: FittedColumns, components: number) => NonNullable<Overlay["arrows"]>} */
+export function arrowsOf({ center, spread, columns: all }, components) {
+  const columns = all.filter((column) => column.direction).slice(0, MOST_ARROWS);
+  const many = 1 + columns.length;
+  const coordinates = new Float32Array(components * many);
+  for (let axis = 0; axis < components; axis++) {
+    coordinates[axis * many] = center[axis];
+    columns.forEach(({ direction, r2 }, i) => {
+      coordinates[axis * many + 1 + i] = center[axis] + 1.5 * spread * Math.sqrt(r2) * (direction?.[axis] ?? 0);
+    });
+  }
+  return { coordinates, names: columns.map((column) => column.name) };
 }
 
 // The lines of equal height on a grid (marching squares): [{ value, coordinates }], two points for each segment.

@@ -1,0 +1,340 @@
+"""The simulations behind docs/can-i-trust-this-map.md: ``PYTHONPATH=src python benchmarks/trust.py NAME [RUNS]``.
+
+Without a name, the script lists them. Each prints what it measured, with the number of runs, and takes seconds
+(effects) to an hour (noise). RUNS is the number of seeds; the default is that of the page.
+"""
+
+import sys
+import warnings
+
+import numpy as np
+from scipy.stats import kstest
+from sklearn.cluster import KMeans
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import LeaveOneOut, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+
+import lowland
+from lowland import quality
+from lowland.data import load_dataset
+from lowland.evidence.contrasts import effect_of_levels, effect_of_numbers
+
+METHODS = {
+    "PCA": lambda: lowland.PCA(2),
+    "t-SNE": lambda: lowland.TSNE(random_state=0),
+    "UMAP": lambda: lowland.UMAP(random_state=0),
+    "PaCMAP": lambda: lowland.PaCMAP(random_state=0),
+    "Isomap": lambda: lowland.Isomap(2, disconnected="connect"),
+    "MDS": lambda: lowland.MDS(2, random_state=0),
+    "LLE": lambda: lowland.LocallyLinearEmbedding(random_state=0),
+    "spectral embedding": lambda: lowland.SpectralEmbedding(random_state=0),
+    "kernel PCA": lambda: lowland.KernelPCA(2, kernel="rbf"),
+    "FastICA": lambda: lowland.FastICA(2, random_state=0),
+}
+SPREAD = {"normal": lambda rng, n: rng.standard_normal(n), "exponential": lambda rng, n: rng.exponential(size=n) - 1}
+
+
+def noise_table(kind, n, seed, d=10):
+    """Independent columns."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) if kind == "normal" else rng.uniform(size=(n, d))
+
+
+def planted(n, seed, d=10, many=4):
+    """Gaussian groups, pairwise about seven standard deviations apart."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % many
+    return 5 * np.linalg.qr(rng.standard_normal((d, d)))[0][:many][y] + rng.standard_normal((n, d)), y
+
+
+def share(found):
+    """A fraction with the number of runs."""
+    return f"{np.mean(found):.1%} of {len(found)}"
+
+
+# --- noise and groups ---
+
+
+def noise(seeds=20):
+    """p-values, reliable points and groups in maps of noise."""
+    reliable, separate, p = [], [], []
+    for name, method in METHODS.items():
+        own = []
+        for kind in ("normal", "uniform"):
+            for n in (100, 200, 400):
+                for seed in range(seeds):
+                    X = noise_table(kind, n, seed)
+                    found = lowland.reliability(method().fit(X), X, random_state=seed)
+                    own.append(found.fraction("reliable"))
+                    p.append(found.p_values[np.random.default_rng(seed).integers(n)])
+                    separate.append(any(c.verdict == "separate" for c in found.clusters()))
+        reliable += own
+        print(
+            f"{name}: at most {max(own):.1%} reliable, maps with more than 5%: {share(np.array(own) > 0.05)}",
+            flush=True,
+        )
+    print(f"one p-value per map: KS p = {kstest(p, 'uniform').pvalue:.2f}; no group in {share(~np.array(separate))}")
+
+
+def blob(seeds=20):
+    """Noise cut into three clusters by k-means."""
+    clean = []
+    for name in ("PCA", "FastICA", "t-SNE", "UMAP"):
+        for kind in ("normal", "uniform"):
+            for n in (100, 300):
+                for seed in range(seeds):
+                    X = noise_table(kind, n, seed)
+                    found = lowland.reliability(METHODS[name]().fit(X), X, random_state=seed)
+                    cut = KMeans(3, n_init=3, random_state=seed).fit_predict(found.problem.Z)
+                    clean.append(all(c.verdict != "separate" for c in found.clusters(cut)))
+    print(f"no cluster is separate in {share(clean)}")
+
+
+def groups(seeds=20):
+    """Planted groups, labels given."""
+    for n in (100, 300):
+        whole = []
+        for name in ("PCA", "t-SNE", "UMAP"):
+            for seed in range(seeds):
+                X, y = planted(n, seed)
+                found = lowland.reliability(METHODS[name]().fit(X), X, random_state=seed)
+                whole.append([c.verdict for c in found.clusters(y)] == ["separate"] * 4)
+        print(f"{n} rows: all four separate in {share(whole)}")
+
+
+def nulls(seeds=3):
+    """Fraction of reliable points with each null, in made and in real tables."""
+
+    def standardized(name):
+        X = np.asarray(load_dataset(name).X, dtype=float)
+        return (X - X.mean(axis=0)) / X.std(axis=0)
+
+    tables = {
+        "correlated Gaussian": lambda seed: noise_table("normal", 200, seed) @ noise_table("normal", 10, seed + 100),
+        "groups": lambda seed: planted(200, seed)[0],
+        "groups along columns": lambda seed: noise_table("normal", 200, seed) + 6 * np.eye(10)[np.arange(200) % 4],
+        "iris": lambda seed: standardized("iris"),
+        "wine": lambda seed: standardized("wine"),
+    }
+    for title, table in tables.items():
+        for name in ("PCA", "t-SNE", "UMAP"):
+            found = []
+            for seed in range(seeds):
+                X = table(seed)
+                model = METHODS[name]().fit(X)
+                found.append(
+                    [
+                        lowland.reliability(model, X, null=null, random_state=seed).fraction("reliable")
+                        for null in ("independent", "gaussian")
+                    ]
+                )
+            print(f"{title}, {name}: " + " and ".join(f"{share:.0%}" for share in np.mean(found, axis=0)), flush=True)
+
+
+# --- what is wrong with a map ---
+
+
+def swapped(seeds=10):
+    """5% of the coordinates exchanged, in groups of rows: the area under the ROC curve for finding them.
+
+    Two rows of one group that exchange their places keep about the same neighbors where the map does not resolve the
+    group. So the area is also printed for rows that moved to another group, against rows that did not move.
+    """
+    for name in ("PCA", "t-SNE", "UMAP"):
+        every, between = [], []
+        for seed in range(seeds):
+            X, y = planted(200, seed)
+            Z = np.asarray(METHODS[name]().fit_transform(X))
+            chosen = np.random.default_rng(seed).permutation(200)[:10]
+            Z[chosen] = Z[np.roll(chosen, 1)]
+            found = lowland.reliability(Z, X, method=METHODS[name](), random_state=seed)
+            moved = np.isin(np.arange(200), chosen)
+            away = moved.copy()
+            away[chosen] = y[chosen] != y[np.roll(chosen, 1)]
+            every.append(_areas(moved, found))
+            between.append(_areas(away, found, away | ~moved))
+        _print_areas(f"{name}, all", every)
+        _print_areas(f"{name}, moved to another group", between)
+
+
+def torn(seeds=6):
+    """A Swiss roll: points of which more than a fifth of the nearest neighbors along the surface are far in the map."""
+    for name in ("t-SNE", "UMAP", "PaCMAP"):
+        areas = []
+        for seed in range(seeds):
+            roll = load_dataset("swiss_roll", n=600, seed=seed)
+            model = METHODS[name]().set_params(random_state=seed).fit(roll.X)
+            wrong = _lost(np.column_stack([roll.y, roll.X[:, 1]]), np.asarray(model.embedding_)) > 0.2
+            if wrong.sum() >= 5:
+                areas.append(_areas(wrong, lowland.reliability(model, roll.X, random_state=seed)))
+        _print_areas(name, areas)
+
+
+def _lost(flat, Z, k=10):
+    """Fraction of the nearest neighbors along the surface that are not among the nearest tenth in the map."""
+    from sklearn.neighbors import NearestNeighbors
+
+    near = NearestNeighbors(n_neighbors=k).fit(flat).kneighbors(return_distance=False)
+    wide = NearestNeighbors(n_neighbors=len(Z) // 10).fit(Z).kneighbors(return_distance=False)
+    return np.array([1 - np.isin(a, b).mean() for a, b in zip(near, wide, strict=True)])
+
+
+def _areas(wrong, found, among=slice(None)):
+    measures = (found.p_values, -found.stability, found.displacement)
+    return [roc_auc_score(wrong[among], values[among]) for values in measures]
+
+
+def _print_areas(name, areas):
+    for what, values in zip(("p-values", "stability", "displacement"), np.transpose(areas), strict=True):
+        print(f"{name}, {what}: AUC {values.mean():.3f} on average of {len(values)}, smallest {values.min():.3f}")
+
+
+def drivers(seeds=100):
+    """Three groups, each of which varies along its own column."""
+    right = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        y = np.repeat(np.arange(3), 40)
+        X = 0.3 * rng.standard_normal((120, 12))
+        X[np.arange(120), y] += 12
+        X[np.arange(120), 3 * (y + 1)] += 2 * rng.standard_normal(120)
+        for map_of in (lowland.PCA(5).fit(X), METHODS["UMAP"]().fit(X), lowland.PCA(5).fit_transform(X)):
+            found = lowland.describe(map_of, X).regions(y)
+            right += [r.drivers[0][0] == f"x{3 * (r.label + 1)}" for r in found]
+    print(f"the planted column is the first driver in {share(right)}")
+
+
+# --- intervals ---
+
+
+def refits(runs=500):
+    """Intervals of ``reliability`` and ``sweep``, ten tables: the mean over all seeds is the truth."""
+    covered = {"score of reliability": [], "score of sweep": [], "stability of sweep": []}
+    for table in range(10):
+        X = noise_table("normal", 60, table, 6) * [3, 2, 1, 1, 1, 1]
+        model, found = lowland.PCA(2).fit(X), {name: [] for name in covered}
+        for seed in range(runs // 10):
+            r = lowland.reliability(model, X, random_state=seed)
+            s = lowland.sweep(lowland.PCA(), X, n_components=[2, 3], random_state=seed).settings[0]
+            for own, value, ends in zip(
+                found.values(),
+                (r.score, s.score, s.stability),
+                (r.interval, s.interval, s.stability_interval),
+                strict=True,
+            ):
+                own.append((value, *ends))
+        for name, values in found.items():
+            truth = np.mean([value for value, _, _ in values])
+            covered[name] += [low <= truth <= high for _, low, high in values]
+    for name, each in covered.items():
+        print(f"{name}: covered in {share(each)}")
+
+
+def effects(runs=500):
+    """Intervals of ``contrasts``: Cohen's d and h."""
+    for kind, draw in SPREAD.items():
+        for a, b, ratio in ((10, 10, 1), (10, 90, 1), (30, 70, 1), (30, 70, 2), (100, 100, 1), (100, 300, 3)):
+            for d in (-2, 0, 0.8, 2):
+                rng, chosen, covered = np.random.default_rng(0), np.arange(a + b) < a, []
+                shift = d * np.sqrt(((a - 1) * ratio**2 + b - 1) / (a + b - 2))
+                for _ in range(runs):
+                    x = draw(rng, a + b) * np.where(chosen, ratio, 1) + shift * chosen
+                    low, high = effect_of_numbers("x", x, chosen).interval
+                    covered.append(low <= d <= high)
+                print(
+                    f"d = {d}, {kind}, {a} and {b} rows, deviations 1:{ratio}: covered in {share(covered)}", flush=True
+                )
+    for p, q, a, b in ((0.5, 0.3, 10, 10), (0.6, 0.2, 30, 70), (0.9, 0.5, 30, 30), (0.05, 0.2, 100, 100)):
+        rng, chosen, covered = np.random.default_rng(0), np.arange(a + b) < a, []
+        truth = 2 * np.arcsin(np.sqrt(p)) - 2 * np.arcsin(np.sqrt(q))
+        for _ in range(runs):
+            codes = (rng.random(a + b) < np.where(chosen, p, q)).astype(int)
+            found = effect_of_levels("x", codes, ["no", "yes"], chosen)
+            low, high = found.interval
+            covered.append(low <= (truth if found.level == "yes" else -truth) <= high)
+        print(f"h, {p} and {q}, {a} and {b} rows: covered in {share(covered)}")
+
+
+def samples(runs=500):
+    """Intervals of quality measures that were evaluated on a sample: the value of all rows is the truth."""
+    rng = np.random.default_rng(0)
+    X, y = planted(2000, 0)
+    Z = np.asarray(lowland.PCA(2).fit_transform(X)) + 0.3 * rng.standard_normal((2000, 2))
+    names = ("trustworthiness", "continuity", "lcmc", "mean_relative_rank_errors", "normalized_stress", "raw_stress",
+             "sammon_stress", "r_nx_area", "residual_variance", "nearest_neighbor_accuracy", "neighborhood_hit",
+             "silhouette")  # fmt: skip
+    for name in names:
+        measure, with_labels = (
+            getattr(quality, name),
+            name in ("nearest_neighbor_accuracy", "neighborhood_hit", "silhouette"),
+        )
+        given = (Z, y) if with_labels else (X, Z)
+        whole = _each(measure(*given, sample=None))
+        found = [_each(measure(*given, sample=300, random_state=seed)) for seed in range(runs)]
+        for j, truth in enumerate(whole):
+            ends = [(each[j].low, each[j].high) for each in found]
+            if ends[0][0] is None:
+                print(f"{truth.name}: no interval")
+                continue
+            print(f"{truth.name}: covered in {share([low <= truth.value <= high for low, high in ends])}", flush=True)
+
+
+def _each(found):
+    return found if isinstance(found, tuple | list) else [found]
+
+
+def compared(runs=500):
+    """Intervals in a study, on tables drawn from one distribution: the mean over all tables is the truth."""
+    found = {}
+    for seed in range(runs):
+        X, y = planted(80, seed, 6, 3)
+        X = 0.3 * X + noise_table("normal", 80, 10_000 + seed, 6)
+        study = lowland.compare(X, y, ["pca", "lda"], cache=False, seed=seed)
+        for trial in study.trials:
+            for name, score in trial.scores.items():
+                if score.low is not None:
+                    found.setdefault((trial.name, name), []).append((score.value, score.low, score.high))
+    for (trial, name), values in found.items():
+        value, low, high = np.transpose(values)
+        covered = (low <= value.mean()) & (value.mean() <= high)
+        print(f"{trial}, {name}: covered in {share(covered)}")
+
+
+# --- parameters ---
+
+
+def perplexity(rows=1000):
+    """The range of perplexity that ``sweep`` calls equivalent, and the accuracy of labels it does not see."""
+    for name in ("wine", "digits", "iris", "breast_cancer"):
+        table = load_dataset(name)
+        kept = np.random.default_rng(0).permutation(len(table.X))[:rows]
+        X, y = np.asarray(table.X, dtype=float)[kept], np.asarray(table.y)[kept]
+        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+        found = lowland.sweep(lowland.TSNE(), X, perplexity=[v for v in (5, 10, 15, 30, 50, 100) if 3 * v < len(X)])
+        right = {}
+        for setting in found.settings:
+            Z = setting.method.set_params(random_state=0).fit_transform(X)
+            right[setting.name] = cross_val_score(KNeighborsClassifier(10), Z, y, cv=LeaveOneOut()).mean()
+        worst = min(right[s.name] for s in found.equivalent)
+        print(
+            f"{name}: {[s.name for s in found.equivalent]}, lowest {worst:.3f}, best {max(right.values()):.3f}",
+            flush=True,
+        )
+
+
+SIMULATIONS = {f.__name__: f for f in (
+    noise, blob, groups, nulls, swapped, torn, drivers, refits, effects, samples, compared, perplexity,
+)}  # fmt: skip
+
+
+def main():
+    """Run the simulation that is named, or list all."""
+    if len(sys.argv) < 2 or sys.argv[1] not in SIMULATIONS:
+        print("\n".join(f"{name:12s} {f.__doc__}" for name, f in SIMULATIONS.items()))
+        return
+    warnings.simplefilter("ignore")
+    SIMULATIONS[sys.argv[1]](*map(int, sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    main()
