@@ -47,18 +47,18 @@ def test_a_saved_study_keeps_the_classes(study, tmp_path):
 
 def test_rows_beyond_the_fitted_sample_have_no_class(monkeypatch):
     from lowland.study.table import open_table
-    from lowland.study.tested import judge_map
+    from lowland.study.tested import evaluate_map
     from lowland.trial.parameters import Planned
 
     data = open_table(load_dataset("iris").X, None, "none", 2, (), "auto", ())
     planned = Planned("Isomap", "Isomap", {}, fitted_rows=60)
-    _, rows = judge_map(planned, data.X[:, :2], data, np.arange(150), 0)
+    _, rows = evaluate_map(planned, data.X[:, :2], data, np.arange(150), 0)
     assert np.isfinite(rows["reliability"]).sum() == 60
 
 
 def test_a_supervised_map_with_missing_labels_is_not_tested():
     from lowland.study.table import open_table
-    from lowland.study.tested import judge_map
+    from lowland.study.tested import evaluate_map
     from lowland.trial.parameters import Planned
 
     iris = load_dataset("iris")
@@ -66,4 +66,4 @@ def test_a_supervised_map_with_missing_labels_is_not_tested():
     y[0] = None
     data = open_table(iris.X, y, "none", 2, (), "auto", ())
     planned = Planned("LinearDiscriminantAnalysis", "LinearDiscriminantAnalysis", {"n_components": 2})
-    assert judge_map(planned, data.X[:, :2], data, np.arange(150), 0) == ({}, {})
+    assert evaluate_map(planned, data.X[:, :2], data, np.arange(150), 0) == ({}, {})

@@ -27,7 +27,7 @@ from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
 from lowland.study.serialization import score_from_plain, trial_from_plain, trial_to_plain
 from lowland.study.table import StudyTable
-from lowland.study.tested import judge_map
+from lowland.study.tested import evaluate_map
 from lowland.study.trials import CompileAhead, Worker, fit_trial, keep_shown_rows, unfinished
 from lowland.trial.cache import TrialCache, code_version, key_of
 from lowland.trial.fit import SharedInputs
@@ -235,7 +235,7 @@ class StudyRunner:
             if kept is None:
                 with LocalRun().stage(f"testing {planned.name}") as stage:
                     stage.advance(0)
-                    scores, rows = judge_map(planned, trial.Z, self.data, self.shown, self.size.seed)
+                    scores, rows = evaluate_map(planned, trial.Z, self.data, self.shown, self.size.seed)
                 if key is not None:
                     self.cache.put(key, {name: to_plain(vars(score)) for name, score in scores.items()}, rows)
             else:

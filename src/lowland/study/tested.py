@@ -20,10 +20,10 @@ STAYS = "Fraction of neighbors in the map that stay when it is made again from s
 Tested = tuple[dict[str, Score], dict[str, np.ndarray]]  # scores, and values of each row, by name
 
 
-def judge_map(planned: Planned, Z: np.ndarray, data: StudyTable, shown: np.ndarray, seed: int) -> Tested:
+def evaluate_map(planned: Planned, Z: np.ndarray, data: StudyTable, shown: np.ndarray, seed: int) -> Tested:
     """Return the fraction of reliable points and the stability of a map, and the class of each of the rows shown.
 
-    The map is judged on the rows to which its method was fitted, as far as they are shown. Nothing is returned for
+    The map is evaluated on the rows to which its method was fitted, as far as they are shown. Nothing is returned for
     methods that are fitted to categories, or to labels that some rows do not have.
     """
     method = load_method(planned.method)(**planned.parameters) if planned.estimator is None else planned.estimator
