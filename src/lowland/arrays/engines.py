@@ -69,6 +69,11 @@ def choose_engine(
     return Engine("torch", device, dtype)
 
 
+def has_kernels(X: Array) -> bool:
+    """Whether the kernels for devices run where X is: they need Triton, which torch brings along for CUDA."""
+    return is_torch(X) and X.device.type == "cuda" and importlib.util.find_spec("triton") is not None
+
+
 @contextmanager
 def torch_on(threads: int) -> Iterator[None]:
     """Limit the number of threads of torch, and restore it at the end."""

@@ -160,7 +160,7 @@ class DiffusionMap(
         by_neighbors = self.n_neighbors is not None or graph is not None or self._neighborhood().is_given(X)
         K, label = self._neighbor_kernel(X, run, rows, graph) if by_neighbors else self._pair_kernel(X, run, rows)
         found = diffusion_coordinates(
-            K, self.n_components, self.t, run, alpha=self.alpha, labels=label, rng=self._start_generator()
+            K, self.n_components, self.t, run, alpha=self.alpha, labels=label, rng=self._start_generator(), home=X
         )
         warn_of_weak_coordinates("DiffusionMap", found.n_weak)
         self._keep(found, X)

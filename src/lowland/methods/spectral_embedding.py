@@ -175,7 +175,7 @@ class SpectralEmbedding(
         found = laplacian_eigenmaps(
             W, self.n_components, run, normalized=self.laplacian == "normalized", drop_first=self.drop_first,
             labels=label, rng=self._start_generator(), solver=_SOLVERS[self.eigen_solver],
-            tol=None if self.eigen_tol == "auto" else float(self.eigen_tol) or None,
+            tol=None if self.eigen_tol == "auto" else float(self.eigen_tol) or None, home=X,
         )  # fmt: skip
         warn_of_weak_coordinates("SpectralEmbedding", found.n_weak)
         Z = like(found.Z, X if not is_sparse(X) else X.data)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lowland.arrays.engines import has_kernels
 from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, to_numpy, xp_of
 from lowland.arrays.records import record
@@ -128,7 +129,22 @@ class TensorCrossEntropy:
 
     def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the forces of one epoch at Z (n, k) into G."""
-        xp, n, epoch = xp_of(Z), Z.shape[0], step.iteration
+        if has_kernels(Z):
+            from lowland.kernels.on_device import sampled_forces
+
+            curve = self.a, self.b
+            sampled_forces(
+                self.edges, self.weight, Z, G, step.iteration, self.seed, curve, self.gamma, self.negatives, _CLIP
+            )
+        else:
+            G[:] = self._sampled_forces(Z, step.iteration)
+        strength = step.weights["density"]
+        if self.density is not None and strength:
+            G += self._density_forces(Z, strength, self.density)
+
+    def _sampled_forces(self, Z: Array, epoch: int) -> Array:
+        """The forces of one epoch, (n, k)."""
+        xp, n = xp_of(Z), Z.shape[0]
         now = xp.floor(self.weight * (epoch + 1)) > xp.floor(self.weight * epoch)
         sampled = xp.nonzero(now)[0]
         counts = segment_sums(xp.astype(now, xp.float32), self.edges.counts)
@@ -144,10 +160,7 @@ class TensorCrossEntropy:
             d2 = xp.sum(D * D, axis=1)
             factor = -2 * self.gamma * self.b / ((_SOFT + d2) * (1 + self.a * d2**self.b))
             force = force + xp.clip(factor[:, None] * D, -_CLIP, _CLIP)
-        G[:] = segment_sums(force, xp.astype(counts, xp.int64))
-        strength = step.weights["density"]
-        if self.density is not None and strength:
-            G += self._density_forces(Z, strength, self.density)
+        return segment_sums(force, xp.astype(counts, xp.int64))
 
     def _radii(self, Z: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Differences, squared lengths and similarities of edges; the sum of similarities and log radius of rows."""

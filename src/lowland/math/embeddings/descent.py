@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -349,10 +349,11 @@ class _Descent:
             how = (rate, rule.momentum, rule.least_gain, rule.longest)
             return self._over_blocks(blocks, lambda a, b: momentum_rows(self.Z, G, V, gains, a, b, *how))
         xp = xp_of(self.Z)
-        gains[:] = xp.maximum(xp.where((G > 0) != (V > 0), gains + 0.2, gains * 0.8), xp.asarray(rule.least_gain))
-        V[:] = rule.momentum * V - rate * gains * G
+        gains[:] = xp.clip(xp.where((G > 0) != (V > 0), gains + 0.2, gains * 0.8), min=rule.least_gain)
+        V *= rule.momentum
+        V -= rate * gains * G
         lengths = xp.linalg.vector_norm(V, axis=1, keepdims=True)
-        V *= xp.where(lengths > rule.longest, rule.longest / lengths, xp.ones_like(lengths))
+        V *= xp.clip(rule.longest / lengths, max=1.0)
         self.Z += V
         return self._sums(G, V)
 
@@ -363,10 +364,11 @@ class _Descent:
         if isinstance(self.Z, np.ndarray):
             how = (rate, rule.beta1, rule.beta2, first, second, rule.eps)
             return self._over_blocks(blocks, lambda a, b: adam_rows(self.Z, G, M, S, a, b, *how))
-        xp = xp_of(self.Z)
-        M[:] = rule.beta1 * M + (1 - rule.beta1) * G
-        S[:] = rule.beta2 * S + (1 - rule.beta2) * G * G
-        moved = rate * (M / first) / (xp.sqrt(S / second) + rule.eps)
+        M *= rule.beta1
+        M += (1 - rule.beta1) * G
+        S *= rule.beta2
+        S += (1 - rule.beta2) * G * G
+        moved = (rate / first) * M / (xp_of(S).sqrt(S / second) + rule.eps)
         self.Z -= moved
         return self._sums(G, moved)
 
@@ -395,19 +397,28 @@ class _Descent:
 
 @dataclass(frozen=True)
 class TensorEdges:
-    """Edges sorted by row: edge e goes from row ``source[e]`` to row ``to[e]``."""
+    """Edges sorted by row: those of row i are at ``start[i]:start[i + 1]``."""
 
-    source: Array  # (edges,) int64
-    to: Array  # (edges,) int64
-    counts: Array  # (n,) int64, the edges of each row
+    start: Array  # (n + 1,) int64
+    to: Array  # (edges,) int32
 
     @classmethod
     def of(cls, start: np.ndarray, to: np.ndarray, home: Array) -> Self:
-        """Move the edges of row i, at ``start[i]:start[i + 1]``, to the device of ``home``."""
-        xp, device = xp_of(home), device_of(home)
-        counts = np.diff(start).astype(np.int64)
-        source = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-        return cls(*(xp.asarray(each, device=device) for each in (source, to.astype(np.int64), counts)))
+        """Move the edges to the device of ``home``."""
+        return cls(
+            on_device(start.astype(np.int64, copy=False), home), on_device(to.astype(np.int32, copy=False), home)
+        )
+
+    @cached_property
+    def counts(self) -> Array:
+        """The number of edges of each row, (n,) int64."""
+        return self.start[1:] - self.start[:-1]
+
+    @cached_property
+    def source(self) -> Array:
+        """The row at which each edge begins, (edges,) int64."""
+        xp, n = xp_of(self.to), self.start.shape[0] - 1
+        return xp.repeat(xp.arange(n, dtype=xp.int64, device=device_of(self.to)), self.counts)
 
     def differences(self, Z: Array) -> tuple[Array, Array]:
         """Return z_i - z_j of all edges, (edges, k), and their squared lengths, (edges,)."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lowland.arrays.engines import has_kernels
 from lowland.arrays.namespace import Array, device_of, is_sparse, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels.tsne import attract, calibrate, edge_denominators
@@ -174,10 +175,15 @@ class TensorKLDivergence:
     def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         repulsion, total = self._repulsion(Z)
-        D, d2 = self.edges.differences(Z)
-        pull = self.p / (1 + d2 / self.dof)
-        attraction = self.edges.sums(pull[:, None] * D)
-        G[:] = 4 * (step.weights["exaggeration"] * attraction - repulsion / xp_of(Z).astype(total, Z.dtype))
+        strength = 4 * step.weights["exaggeration"]
+        if has_kernels(Z):
+            from lowland.kernels.on_device import pull
+
+            pull(self.edges, self.p, Z, G, strength, 1 / self.dof)
+        else:
+            D, d2 = self.edges.differences(Z)
+            G[:] = strength * self.edges.sums((self.p / (1 + d2 / self.dof))[:, None] * D)
+        G -= repulsion * xp_of(Z).astype(4 / total, Z.dtype)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
 
@@ -215,31 +221,31 @@ class TensorKLDivergence:
 
     def _by_grid(self, Z: Array) -> tuple[Array, Array] | None:
         """The gradient of one potential, by cubic B-splines on a grid and one convolution; None: not accurate."""
-        xp = xp_of(Z)
-        low, span = xp.min(Z, axis=0), float(xp.max(xp.max(Z, axis=0) - xp.min(Z, axis=0)))
-        h = _SPACING * math.sqrt(min(self.dof, 1.0))
+        xp, n = xp_of(Z), Z.shape[0]
+        low = xp.min(Z, axis=0)
+        span, h = float(xp.max(xp.max(Z, axis=0) - low)), _SPACING * math.sqrt(min(self.dof, 1.0))
         if span / h > _MOST_NODES - 46:
             return None
-        m = max(64, math.ceil((span / h + 14) / 32) * 32)
-        U = (Z - low[None, :]) / h + 2
-        C = xp.floor(U)
-        weights, slopes = _splines(U - C)  # each (n, 4, 2): four nodes along each axis
-        first = xp.astype(C, xp.int64) - 1
-        near = xp.arange(4, device=device_of(Z))
-        nodes = (first[:, 0, None, None] + near[None, :, None]) * m + first[:, 1, None, None] + near[None, None, :]
-        across, along = weights[:, :, None, 0], weights[:, None, :, 1]
-        charges = xp.zeros((m * m,), dtype=xp.int64, device=device_of(Z))
-        whole = xp.astype(xp.round(xp.astype(across * along, xp.float64) * _UNIT), xp.int64)
-        charges.index_add_(0, xp.reshape(nodes, (-1,)), xp.reshape(whole, (-1,)))
+        m = max(64, 1 << math.ceil(math.log2(span / h + 14)))  # a device compiles transforms of other lengths first
+        charges = xp.zeros((m, m), dtype=xp.int64, device=device_of(Z))
+        kernels = has_kernels(Z)
+        if kernels:
+            from lowland.kernels import on_device
+
+            on_device.spread(Z, low, 1 / h, charges, _UNIT)
+        else:
+            splines = GridSplines.of((Z - low[None, :]) / h, m)
+            splines.spread(charges)
         field = xp.astype(xp.astype(charges, xp.float64) / _UNIT, xp.float32)
-        transform = xp.fft.rfftn(xp.reshape(field, (m, m)), s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
-        potential = xp.reshape(xp.fft.irfftn(transform, s=(2 * m, 2 * m))[:m, :m], (-1,))[nodes]  # (n, 4, 4)
-        total = xp.sum(xp.sum(potential * across * along, axis=(1, 2)), dtype=xp.float64) - Z.shape[0]
-        if float(total) < CROWD * Z.shape[0]:
-            return None
-        dx = xp.sum(potential * slopes[:, :, None, 0] * along, axis=(1, 2))
-        dy = xp.sum(potential * across * slopes[:, None, :, 1], axis=(1, 2))
-        return xp.stack([dx, dy], axis=1) * (-0.5 / h), total
+        transform = xp.fft.rfftn(field, s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
+        potential = xp.fft.irfftn(transform, s=(2 * m, 2 * m))[:m, :m]
+        if kernels:
+            forces, own = xp.empty_like(Z), xp.empty((n,), dtype=Z.dtype, device=device_of(Z))
+            on_device.read(Z, low, 1 / h, potential, forces, own, -0.5 / h)
+        else:
+            forces, own = splines.read(potential, -0.5 / h)
+        total = xp.sum(own, dtype=xp.float64) - n
+        return None if float(total) < CROWD * n else (forces, total)
 
     def _spectrum(self, m: int, h: float, Z: Array) -> Array:
         """The transform of w on a grid of twice m nodes along each axis, divided by that of the splines."""
@@ -255,12 +261,41 @@ class TensorKLDivergence:
         return self._spectra[m, h]
 
 
-def _splines(t: Array) -> tuple[Array, Array]:
-    """The four cubic B-splines that are not zero at the fraction t (n, k) of a cell, and their slopes, (n, 4, k)."""
-    xp, s = xp_of(t), 1 - t
-    values = (s**3, 3 * t**3 - 6 * t**2 + 4, 3 * s**3 - 6 * s**2 + 4, t**3)
-    slopes = (-(s**2) / 2, (3 * t**2 - 4 * t) / 2, (4 * s - 3 * s**2) / 2, t**2 / 2)
-    return xp.stack(values, axis=1) / 6, xp.stack(slopes, axis=1)
+@dataclass(frozen=True)
+class GridSplines:
+    """The cubic B-splines of points on a grid of m nodes along each axis: each touches four nodes along each axis."""
+
+    nodes: Array  # (n, 4, 4)
+    weights: Array  # (n, 4, 2), along each axis
+    slopes: Array  # (n, 4, 2)
+
+    @classmethod
+    def of(cls, U: Array, m: int) -> GridSplines:
+        """Place points, (n, 2) in units of the spacing, two nodes into the grid."""
+        xp = xp_of(U)
+        U = U + 2
+        C = xp.floor(U)
+        t, first = U - C, xp.astype(C, xp.int64) - 1
+        s, near = 1 - t, xp.arange(4, device=device_of(U))
+        nodes = (first[:, 0, None, None] + near[None, :, None]) * m + first[:, 1, None, None] + near[None, None, :]
+        values = (s**3, 3 * t**3 - 6 * t**2 + 4, 3 * s**3 - 6 * s**2 + 4, t**3)
+        slopes = (-(s**2) / 2, (3 * t**2 - 4 * t) / 2, (4 * s - 3 * s**2) / 2, t**2 / 2)
+        return cls(nodes, xp.stack(values, axis=1) / 6, xp.stack(slopes, axis=1))
+
+    def spread(self, charges: Array) -> None:
+        """Add the splines to the charges (m, m), integers: the order of the additions does not matter."""
+        xp = xp_of(charges)
+        both = self.weights[:, :, None, 0] * self.weights[:, None, :, 1]
+        whole = xp.astype(xp.round(xp.astype(both, xp.float64) * _UNIT), xp.int64)
+        xp.reshape(charges, (-1,)).index_add_(0, xp.reshape(self.nodes, (-1,)), xp.reshape(whole, (-1,)))
+
+    def read(self, potential: Array, scale: float) -> tuple[Array, Array]:
+        """Return the slopes of the potential at the points, times ``scale``, (n, 2), and its values, (n,)."""
+        xp = xp_of(potential)
+        P = xp.reshape(potential, (-1,))[self.nodes]
+        (across, along), (dx, dy) = ((each[:, :, None, 0], each[:, None, :, 1]) for each in (self.weights, self.slopes))
+        slopes = (xp.sum(P * dx * along, axis=(1, 2)), xp.sum(P * across * dy, axis=(1, 2)))
+        return xp.stack(slopes, axis=1) * scale, xp.sum(P * across * along, axis=(1, 2))
 
 
 # --- on the host ------------------------------------------------------------------------------------------------------

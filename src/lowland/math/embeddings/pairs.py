@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.engines import has_kernels
 from lowland.arrays.namespace import Array, is_sparse, slices, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels import pacmap
@@ -233,17 +234,24 @@ class TensorPairForces:
         drawn = None if self.redraw is None else self.redraw(Z, step, blocks)
         if drawn is not None:
             self.edges[2] = drawn
-        xp = xp_of(Z)
-        G[:] = 0 * Z
+        xp, first = xp_of(Z), True
         for edges, (kind, c, sign) in zip(self.edges, _KINDS, strict=True):
             weight = sign * step.weights[kind]
+            local = self.radius / 2 if kind == "neighbors" and self._is_local(step) else 0.0
             if not weight:
                 continue
-            D, d2 = edges.differences(Z)
-            factor = 2 * weight * c / (c + 1 + d2) ** 2
-            if kind == "neighbors" and self._is_local(step):
-                factor = factor * (self.radius / 2) / xp.sqrt(1 + d2)
-            G += edges.sums(factor[:, None] * D)
+            if has_kernels(Z):
+                from lowland.kernels.on_device import pull
+
+                scale = 2 * weight * c / (c + 1) ** 2
+                pull(edges, None, Z, G, scale, 1 / (c + 1), squared=True, local=local, added=not first)
+            else:
+                D, d2 = edges.differences(Z)
+                factor = 2 * weight * c / (c + 1 + d2) ** 2
+                if local:
+                    factor = factor * local / xp.sqrt(1 + d2)
+                G[:] = edges.sums(factor[:, None] * D) + (0 if first else G)
+            first = False
 
     def value(self, Z: Array, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z with the weights of the step, up to a constant."""

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.arrays.namespace import as_double, dense, is_array, to_numpy
+from lowland.arrays.namespace import Array, as_double, dense, is_array, on_accelerator, to_numpy, xp_of
 from lowland.errors import DataError, ParameterError
 from lowland.math.factors.likelihood_searches import MANY, Root
 from lowland.math.factors.maximum_likelihood import inverse_of
@@ -34,12 +34,16 @@ class Correlations:
     variances: np.ndarray  # (d,) divisor n; zero for a constant column
     n: float
     rows: int | None = None  # where it differs from n, which may be a sum of weights
+    home: Array | None = None  # an array on the device of the rows
 
     @classmethod
     def of(cls, moments: Moments) -> Self:
         """Return the correlations from moments."""
         refuse_tiny_columns(moments.variances, moments.mean)
         S = to_numpy(as_double(moments.scatter))
+        home = (
+            moments.mean if on_accelerator(moments.mean) and moments.mean.dtype == xp_of(moments.mean).float64 else None
+        )
         variances = np.where(to_numpy(moments.variances) > 0, np.diagonal(S) / moments.n, 0.0)
         varying = variances > 0
         deviations = np.sqrt(variances[varying] * moments.n)
@@ -48,7 +52,7 @@ class Correlations:
         R /= deviations
         np.clip(R, -1.0, 1.0, out=R)
         np.fill_diagonal(R, 1.0)
-        return cls(R, variances, moments.n, moments.rows)
+        return cls(R, variances, moments.n, moments.rows, home)
 
     @property
     def varying(self) -> np.ndarray:
@@ -64,7 +68,7 @@ class Correlations:
     def root(self) -> Root:
         """The correlations for the search of factors; with many columns and few rows as a root of low rank."""
         v, most = len(self.R), int(self.n if self.rows is None else self.rows) - 1
-        return Root(self.R, low_root(self.R, most) if v >= MANY and 1 <= most <= v / 2 else None)
+        return Root(self.R, low_root(self.R, most) if v >= MANY and 1 <= most <= v / 2 else None, self.home)
 
     @cached_property
     def inverse(self) -> np.ndarray | None:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.math.optimize.outcome import Outcome, iteration_limit
 from lowland.math.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.run.run import Run
@@ -222,6 +223,11 @@ class Root:
 
     R: np.ndarray  # (d, d)
     Z: np.ndarray | None = None  # (r, d)
+    home: Array | None = None  # an array on the device that computes eigenpairs
+
+    @cached_property
+    def _matrix(self) -> Array:
+        return self.R if self.home is None else like(self.R, self.home, xp_of(self.home).float64)
 
     def suits(self, k: int) -> bool:
         """Whether this algorithm is faster for k factors."""
@@ -232,9 +238,10 @@ class Root:
         """Return the k leading eigenvalues and eigenvectors of Ψ^-1/2 R Ψ^-1/2, as far as they exceed 1."""
         s = np.exp(-x / 2)
         if self.Z is None:
-            found = leading_eigenpairs(self.R * np.outer(s, s), k, run=run)
-            above = found.values > 1
-            return found.values[above], found.vectors[:, above]
+            scale = like(s, self._matrix)
+            found = leading_eigenpairs(self._matrix * (scale[:, None] * scale[None, :]), k, run=run)
+            values, vectors = to_numpy(found.values), to_numpy(found.vectors)
+            return values[values > 1], vectors[:, values > 1]
         B = self.Z * s  # (r, d)
         found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
         above = found.values > 1

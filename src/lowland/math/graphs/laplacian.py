@@ -161,9 +161,11 @@ class Modes:
 
 def slowest_modes(
     L: Laplacian, k: int, run: Run, *, label: np.ndarray, rng: np.random.Generator, drop_first: bool = True,
-    solver: Solver = "auto", tol: float | None = None,
+    solver: Solver = "auto", tol: float | None = None, home: Array | None = None,
 ) -> Modes:  # fmt: skip
     """Return the k eigenvectors of the smallest eigenvalues; ``drop_first`` leaves out the constant one.
+
+    Those of sparse affinities are computed on the device of ``home``.
 
     With several connected components, as many eigenvalues are zero, and their eigenvectors indicate the components. The
     indicator of the largest component is dropped, since all indicators together span the constant.
@@ -174,7 +176,7 @@ def slowest_modes(
     if not left:
         chosen = Outcome("component indicators", f"{N.shape[1]} connected components")
         return Modes(np.zeros(k), null[:, :k], chosen)
-    values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
+    values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol, home)
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
     else:
@@ -198,13 +200,13 @@ def _without_null(values: np.ndarray, V: np.ndarray, N: np.ndarray) -> tuple[np.
 
 
 def _pairs(
-    L: Laplacian, m: int, run: Run, rng: np.random.Generator, solver: Solver, tol: float | None
+    L: Laplacian, m: int, run: Run, rng: np.random.Generator, solver: Solver, tol: float | None, home: Array | None
 ) -> tuple[np.ndarray, np.ndarray, Outcome]:
     """The m smallest eigenvalues of L and their vectors."""
     n = int(L.W.shape[0])
     if is_sparse(L.W):
         largest = 2.0 if L.normalized else 2 * float(L.degree.max())
-        pairs = trailing_eigenpairs(L.matrix(), m, run, rng=rng, largest=largest, solver=solver, tol=tol)
+        pairs = trailing_eigenpairs(L.matrix(), m, run, rng=rng, largest=largest, solver=solver, tol=tol, home=home)
         return to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome("sparse affinities")
     shifted = ShiftedLaplacian(L, run)
     if n > _SMALL and 20 * m <= n:
@@ -248,6 +250,7 @@ def laplacian_eigenmaps(
     rng: np.random.Generator | None = None,
     solver: Solver = "auto",
     tol: float | None = None,
+    home: Array | None = None,
 ) -> Eigenmaps:
     """Return k coordinates that vary least along the edges of a graph (Belkin and Niyogi 2003).
 
@@ -270,7 +273,7 @@ def laplacian_eigenmaps(
         The connected component of each point, 0 for the largest; by default computed from W.
     rng : Generator, optional
         Initialization of an iterative solver; by default a fixed seed.
-    solver, tol : optional
+    solver, tol, home : optional
         As in ``trailing_eigenpairs``, for sparse W.
 
     Returns
@@ -290,7 +293,7 @@ def laplacian_eigenmaps(
     run, rng = run or LocalRun(), rng or np.random.default_rng(0)
     labels = affinity_components(W) if labels is None else labels
     L = Laplacian.of(W, run, normalized=normalized)
-    modes = slowest_modes(L, k, run, label=labels, rng=rng, drop_first=drop_first, solver=solver, tol=tol)
+    modes = slowest_modes(L, k, run, label=labels, rng=rng, drop_first=drop_first, solver=solver, tol=tol, home=home)
     return Eigenmaps(coordinates(modes, L.root), modes.values, modes.outcome, modes.n_weak)
 
 
@@ -319,6 +322,7 @@ def diffusion_coordinates(
     alpha: float = 1.0,
     labels: np.ndarray | None = None,
     rng: np.random.Generator | None = None,
+    home: Array | None = None,
 ) -> DiffusionCoordinates:
     """Return k coordinates in which Euclidean distances are diffusion distances (Coifman and Lafon 2006).
 
@@ -342,6 +346,8 @@ def diffusion_coordinates(
         The connected component of each point, 0 for the largest; by default computed from W.
     rng : Generator, optional
         Initialization of an iterative solver; by default a fixed seed.
+    home : array, optional
+        An array on the device that computes the eigenvectors of a sparse W.
 
     Returns
     -------
@@ -361,7 +367,7 @@ def diffusion_coordinates(
     g = Laplacian.of(W, run, loops=True).degree ** -alpha  # q^-α
     L = Laplacian.of(W, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
     more = int(t == "auto" and k < W.shape[0] - 1)  # also the first one that is left out
-    modes = slowest_modes(L, k + more, run, label=labels, rng=rng)
+    modes = slowest_modes(L, k + more, run, label=labels, rng=rng, home=home)
     values, Y, degree = 1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree)
     time = diffusion_time(values, k) if t == "auto" else float(t)
     Psi = Y[:, :k] * np.sqrt(degree.sum())  # sum_i π_i ψ_i² = 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import work_space
+from lowland.arrays.linalg import segment_sums, work_space
 from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import Total, without_zero_weights
@@ -42,6 +42,31 @@ class RowsGram:
         scaled = V if scale is None else V / scale[:, None]
         product = self.run.fold(self.rows, _GramProduct(scaled, self.mean), self.weights, name="multiplying rows").value
         return product if scale is None else product / scale[:, None]
+
+
+@dataclass(frozen=True)
+class SparseOnDevice:
+    """A sparse matrix on a torch device; the terms of a row are added in their order, so the bits are always the same."""
+
+    counts: Array  # (n,) int64, entries of each row
+    columns: Array  # (entries,) int32
+    values: Array  # (entries,) float64
+
+    @classmethod
+    def of(cls, A: Any, home: Array) -> SparseOnDevice:
+        """Move a CSR matrix to the device of ``home``."""
+        xp, counts = xp_of(home), np.diff(A.indptr).astype(np.int64)
+        return cls(like(counts, home, xp.int64), like(A.indices, home, xp.int32), like(A.data, home, xp.float64))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        n = int(self.counts.shape[0])
+        return n, n
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return AV, (n, k)."""
+        return segment_sums(self.values[:, None] * V[self.columns], self.counts)
 
 
 @dataclass(frozen=True)

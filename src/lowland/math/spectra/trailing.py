@@ -18,10 +18,12 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
-from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.random import standard_normal
 from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.graphs import level_shape
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
+from lowland.math.spectra.operators import SparseOnDevice
 from lowland.run.memory import show_bytes
 from lowland.run.progress import LAPACK, in_one_call, pulse
 from lowland.run.run import Run, RunsTogether
@@ -44,6 +46,7 @@ _STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fall back to
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
 _HOPELESS = 4 * 3600.0  # predicted seconds: only a factorization is feasible, with more memory
+_PRODUCTS_ON_DEVICE = 20_000  # a few seconds
 _DENSE_ON_DEVICE = 40_000  # points whose dense matrix and its factor take 26 GB of a device
 _INT32 = 2**31 - 1  # the index range of SuperLU
 _WIDEST_LEVEL = 0.25  # fraction of the points: separators are no larger, however wide a level is
@@ -71,8 +74,8 @@ def trailing_eigenpairs(
     iterations. ``root`` is a sparse E with A = E'E and E1 = 0, where it is known. ``solver`` is "dense" (LAPACK),
     "arpack" (shift-invert) or "filter" (Chebyshev filter; "flip" and scikit-learn's "lobpcg" and "amg" are synonyms).
     ``tol`` bounds the residuals |Av - λv| relative to the largest requested eigenvalue. ``home`` is an array on a
-    device, which may factorize A as a dense matrix. Where one solver fails, "auto" tries the other; residuals that stay
-    large raise an error.
+    device, which filters with A, or factorizes a squared operator as a dense matrix. Where one solver fails, "auto"
+    tries the other; residuals that stay large raise an error.
     """
     from scipy import sparse
 
@@ -86,11 +89,11 @@ def trailing_eigenpairs(
         )
     if solver == "dense" or (solver == "auto" and (not sparse.issparse(A) or n <= _DENSE_UP_TO)) or 4 * m >= n:
         return _finished(_dense(A, m, run), A, skip)
-    device = home if on_accelerator(home) and n <= _DENSE_ON_DEVICE else None
+    device = home if on_accelerator(home) and (largest is not None or n <= _DENSE_ON_DEVICE) else None
     problem = replace(TrailingProblem.of(A, m, largest, tol or _TOL, max_iter), root=root, home=device)
     with blas_on_one_thread():  # blocks have few columns, for which one thread is fastest
         if problem.home is not None:
-            found = _by_factor(problem, run, rng) if solver in ("auto", "arpack") else None
+            found = _on_device(problem, run, rng, solver)
             if found is not None and not problem.is_bad(found):
                 return _finished(found, problem.A, skip)
             problem = replace(problem, home=None)
@@ -122,7 +125,7 @@ class TrailingProblem:
     tol: float
     max_iter: int | None
     root: Any = None  # (n, n) sparse E with A = E'E and E1 = 0
-    home: Array | None = None  # on the device that factorizes A; None: this machine does
+    home: Array | None = None  # on the device that solves it; None: this machine does
 
     @classmethod
     def of(cls, A: Any, m: int, largest: float | None, tol: float, max_iter: int | None) -> TrailingProblem:
@@ -201,6 +204,18 @@ class TrailingProblem:
             f"The solver for the {self.m} smallest eigenpairs of the neighbor graph's matrix (size {self.A.shape[0]}) "
             f"did not converge. {how}. Use more neighbors, more regularization, more iterations, or another solver."
         )
+
+
+def _on_device(problem: TrailingProblem, run: Run, rng: np.random.Generator, solver: Solver) -> Eigenpairs | None:
+    """Solve on the device of ``home``; None where it cannot, having too little memory or no float64."""
+    try:
+        if problem.largest is not None:
+            return _by_filter(problem, run, rng, _PRODUCTS_ON_DEVICE) if solver in ("auto", "filter") else None
+        return _by_factor(problem, run, rng) if solver in ("auto", "arpack") else None
+    except (RuntimeError, TypeError) as error:
+        if isinstance(error, Stopped):
+            raise
+        return None
 
 
 def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> Eigenpairs:
@@ -364,21 +379,18 @@ def _factor(problem: TrailingProblem, run: Run) -> tuple[float, Callable[[np.nda
     return 0.0, None
 
 
-def _dense_lu(A: Any, shift: float, home: Array) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Return the solver of (A + εI)x = b by a dense factorization on the device of ``home``; None where it cannot.
+def _dense_lu(A: Any, shift: float, home: Array) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the solver of (A + εI)x = b by a dense factorization on the device of ``home``.
 
     Its 2/3 n³ operations take a GPU less time than a sparse factorization takes here.
     """
     xp, n = xp_of(home), A.shape[0]
     row, each = np.repeat(np.arange(n), np.diff(A.indptr)), np.arange(n)
-    try:
-        D = xp.zeros((n, n), dtype=xp.float64, device=device_of(home))
-        row, column, each = (like(places, D, xp.int64) for places in (row, A.indices, each))
-        D[row, column] = like(A.data, D)
-        D[each, each] += shift
-        factors = xp.linalg.lu_factor(D)
-    except (RuntimeError, TypeError):  # the device has too little memory, or no float64
-        return None
+    D = xp.zeros((n, n), dtype=xp.float64, device=device_of(home))
+    row, column, each = (like(places, D, xp.int64) for places in (row, A.indices, each))
+    D[row, column] = like(A.data, D)
+    D[each, each] += shift
+    factors = xp.linalg.lu_factor(D)
     del D
 
     def solve(B: np.ndarray) -> np.ndarray:
@@ -440,9 +452,14 @@ def _by_filter(
     A graph of c weakly connected clusters has c eigenvalues near zero. A block that holds only some of them needs long
     polynomials, so it is doubled until its largest Ritz value lies beyond them.
     """
-    A, m = problem.A, problem.m
-    X = np.ascontiguousarray(orthonormal(rng.standard_normal((A.shape[0], problem.width))))
-    values, X, residuals = _ritz(A, X)
+    A, m, home = problem.A, problem.m, np.empty(0)
+    if problem.home is not None:
+        A, home = SparseOnDevice.of(problem.A, problem.home), as_double(problem.home[:1, ...])
+
+    def block(width: int) -> Array:
+        return standard_normal((A.shape[0], width), rng, home)
+
+    values, X, residuals = _ritz(A, orthonormal(block(problem.width)))
     top = min(problem.norm, problem.largest or np.inf)
     trace: list[float] = []
     products = 0
@@ -451,7 +468,7 @@ def _by_filter(
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
             if degree > _LONG and 2 * X.shape[1] <= min(_WIDEST, A.shape[0] // 4):
-                values, X, residuals = _ritz(A, orthonormal(np.hstack([X, rng.standard_normal(X.shape)])))
+                values, X, residuals = _ritz(A, orthonormal(xp_of(X).concat([X, block(X.shape[1])], axis=1)))
                 continue
             if products + degree > most_products:
                 break
@@ -461,22 +478,30 @@ def _by_filter(
             trace.append(problem.excess(pairs))
             if trace[-1] <= problem.tol:
                 break
-    pairs = Eigenpairs(values[:m], X[:, :m], residuals[:m], "filter", len(trace))
+    pairs = Eigenpairs(values[:m], to_numpy(X[:, :m]), residuals[:m], "filter", len(trace))
     return replace(pairs, converged=problem.excess(pairs) <= problem.tol, trace=tuple(trace))
 
 
-def _ritz(A: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ritz(A: Any, X: Array) -> tuple[np.ndarray, Array, np.ndarray]:
     """Rayleigh-Ritz: the eigenpairs of A within the span of X, ascending, with their residuals."""
+    X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
     AX = A @ X
-    H = X.T @ AX
+    H = to_numpy(X.T @ AX)
     values, W = np.linalg.eigh((H + H.T) / 2)
-    V = np.ascontiguousarray(X @ W)
-    return values, V, np.linalg.norm(AX @ W - V * values, axis=0)
+    turn = like(W, X)
+    V = X @ turn
+    return values, V, to_numpy(xp_of(X).linalg.vector_norm(AX @ turn - V * like(values, X), axis=0))
 
 
-def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> np.ndarray:
+def _filtered(A: Any, X: Array, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> Array:
     """T_degree of A, with [a, top] mapped to [-1, 1], times X: by the recurrence, rows split among threads."""
     center, half = (top + a) / 2, (top - a) / 2
+    if not isinstance(X, np.ndarray):
+        Y, Z = X, (A @ X - center * X) / half
+        for _ in range(degree - 1):
+            pulse()
+            Y, Z = Z, (2 / half) * (A @ Z - center * Z) - Y
+        return Z
     threads = (
         run.settings.thread_count if A.nnz * X.shape[1] > 500_000 else 1
     )  # below that, the overhead of threads is larger

@@ -160,9 +160,11 @@ def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]
             rows = Y[start : start + _MEMBERS].astype(np.float64, copy=False)
             sums += membership(y[start : start + _MEMBERS], len(n)).T @ rows
     else:
-        member = y[:, None] == np.arange(len(n))[None, :]  # (m, C)
-        Y64 = as_double(Y)
-        sums = like(member.T, Y64) @ Y64
+        Y64, device = as_double(Y), device_of(Y)
+        member = (
+            xp_of(Y).arange(len(n), device=device)[:, None] == xp_of(Y).asarray(y, device=device)[None, :]
+        )  # (C, m)
+        sums = xp_of(Y).astype(member, Y64.dtype) @ Y64
     seen = sums / like(np.maximum(n, 1), sums)[:, None]
     if shift is None:
         return Y, seen, seen

@@ -1,0 +1,254 @@
+"""Loops for CUDA devices, in Triton: forces along the edges of a map, splines on a grid, and groups of near points.
+
+A chain of array operations launches ten kernels for what one of these does, and writes every intermediate result. One
+program owns a row of the map and adds its edges in their order, so the bits are the same every time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import triton
+import triton.language as tl
+
+GROUP = 64  # points that are searched together
+_EDGES, _POINTS, _TILE = 32, 256, 128
+_STEP, _FIRST, _SECOND = (
+    tl.constexpr(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)  # of SplitMix64
+
+
+def _wide(k: int) -> int:
+    return max(2, triton.next_power_of_2(k))
+
+
+# --- forces along edges -----------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def _pull(start, to, weight, Z, G, scale, inverse, local, K: tl.constexpr, WIDE: tl.constexpr, WEIGHTED: tl.constexpr,
+          SQUARED: tl.constexpr, LOCAL: tl.constexpr, ADDED: tl.constexpr, EDGES: tl.constexpr):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64)
+    c, e = tl.arange(0, WIDE), tl.arange(0, EDGES)
+    z = tl.load(Z + i * K + c, mask=c < K, other=0.0)
+    total = tl.zeros((EDGES, WIDE), tl.float32)
+    last = tl.load(start + i + 1)
+    for first in range(tl.load(start + i), last, EDGES):
+        here = first + e < last
+        j = tl.load(to + first + e, mask=here, other=0).to(tl.int64)
+        D = z[None, :] - tl.load(Z + j[:, None] * K + c[None, :], mask=here[:, None] & (c < K)[None, :], other=0.0)
+        d2 = tl.sum(D * D, 1)
+        u = 1 / (1 + d2 * inverse)
+        if SQUARED:
+            u = u * u
+        if WEIGHTED:
+            u = u * tl.load(weight + first + e, mask=here, other=0.0)
+        if LOCAL:
+            u = u * local / tl.sqrt(1 + d2)
+        total += tl.where(here, scale * u, 0.0)[:, None] * D
+    g = tl.sum(total, 0)
+    if ADDED:
+        g += tl.load(G + i * K + c, mask=c < K, other=0.0)
+    tl.store(G + i * K + c, g, mask=c < K)
+
+
+def pull(edges: Any, weight: Any, Z: Any, G: Any, scale: float, inverse: float, *,
+         squared: bool = False, local: float = 0.0, added: bool = False) -> None:  # fmt: skip
+    """Write scale · sum_j w (z_i - z_j) u to G, or add it, over the edges of each row, u = 1 / (1 + inverse d²).
+
+    ``squared``: u². ``local``: times local / sqrt(1 + d²). Without ``weight``, w is 1.
+    """
+    _pull[(Z.shape[0],)](
+        edges.start, edges.to, Z if weight is None else weight, Z, G, float(scale), float(inverse), float(local),
+        Z.shape[1], _wide(Z.shape[1]), weight is not None, squared, local > 0, added, _EDGES, num_warps=1,
+    )  # fmt: skip
+
+
+@triton.jit
+def _mixed(x):
+    x = (x ^ (x >> 30)) * _FIRST
+    x = (x ^ (x >> 27)) * _SECOND
+    return x ^ (x >> 31)
+
+
+@triton.jit(do_not_specialize=["epoch", "seed", "n"])
+def _sampled(start, to, weight, Z, G, n, epoch, seed, a, b, gamma, clip, K: tl.constexpr, WIDE: tl.constexpr,
+             NEGATIVES: tl.constexpr, EDGES: tl.constexpr):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64)
+    c, e = tl.arange(0, WIDE), tl.arange(0, EDGES)
+    z = tl.load(Z + i * K + c, mask=c < K, other=0.0)
+    total = tl.zeros((EDGES, WIDE), tl.float32)
+    last = tl.load(start + i + 1)
+    key = seed.to(tl.uint64) + _STEP
+    for first in range(tl.load(start + i), last, EDGES):
+        w = tl.load(weight + first + e, mask=first + e < last, other=0.0)
+        now = tl.floor(w * (epoch + 1)) > tl.floor(w * epoch)
+        near = now[:, None] & (c < K)[None, :]
+        j = tl.load(to + first + e, mask=now, other=0).to(tl.int64)
+        D = z[None, :] - tl.load(Z + j[:, None] * K + c[None, :], mask=near, other=0.0)
+        d2 = tl.sum(D * D, 1) + 1e-20
+        power = tl.exp2(b * tl.log2(d2))
+        factor = 2 * a * b * power / (d2 * (1 + a * power))
+        force = 2 * tl.minimum(tl.maximum(factor[:, None] * D, -clip), clip)
+        item = (first + e).to(tl.uint64) * _STEP
+        for draw in range(NEGATIVES):
+            number = (epoch * NEGATIVES + draw).to(tl.uint64)
+            x = _mixed(item + _mixed(key + number * _STEP)) >> 32
+            j = ((x * n.to(tl.uint64)) >> 32).to(tl.int64)
+            D = z[None, :] - tl.load(Z + j[:, None] * K + c[None, :], mask=near, other=0.0)
+            d2 = tl.sum(D * D, 1)
+            factor = -2 * gamma * b / ((0.001 + d2) * (1 + a * tl.exp2(b * tl.log2(d2))))
+            force += tl.minimum(tl.maximum(factor[:, None] * D, -clip), clip)
+        total += tl.where(now[:, None], force, 0.0)
+    tl.store(G + i * K + c, tl.sum(total, 0), mask=c < K)
+
+
+def sampled_forces(edges: Any, weight: Any, Z: Any, G: Any, epoch: int, seed: int, curve: tuple[float, float],
+                   gamma: float, negatives: int, clip: float) -> None:  # fmt: skip
+    """Write the forces of one epoch of UMAP to G: sampled edges attract, random rows repel."""
+    n, k = Z.shape
+    _sampled[(n,)](
+        edges.start, edges.to, weight, Z, G, n, epoch, seed, *curve, float(gamma), clip, k, _wide(k), negatives,
+        _EDGES, num_warps=1,
+    )  # fmt: skip
+
+
+# --- splines on a grid ------------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def _spline(t, p: tl.constexpr):
+    s = 1 - t
+    if p == 0:
+        return s * s * s / 6
+    if p == 1:
+        return (3 * t * t * t - 6 * t * t + 4) / 6
+    if p == 2:
+        return (3 * s * s * s - 6 * s * s + 4) / 6
+    return t * t * t / 6
+
+
+@triton.jit
+def _slope(t, p: tl.constexpr):
+    if p == 0:
+        return -(1 - t) * (1 - t) / 2
+    if p == 1:
+        return (3 * t * t - 4 * t) / 2
+    if p == 2:
+        return (4 * (1 - t) - 3 * (1 - t) * (1 - t)) / 2
+    return t * t / 2
+
+
+@triton.jit
+def _cell(Z, low, i, here, inverse, axis: tl.constexpr):
+    u = (tl.load(Z + 2 * i + axis, mask=here, other=0.0) - tl.load(low + axis)) * inverse + 2
+    cell = tl.floor(u)
+    return u - cell, cell.to(tl.int64) - 1
+
+
+@triton.jit(do_not_specialize=["n", "across"])
+def _spread(Z, low, charges, n, inverse, across, unit, POINTS: tl.constexpr):
+    i = tl.program_id(0) * POINTS + tl.arange(0, POINTS)
+    here = i < n
+    s, row = _cell(Z, low, i, here, inverse, 0)
+    t, column = _cell(Z, low, i, here, inverse, 1)
+    for p in tl.static_range(4):
+        for q in tl.static_range(4):
+            charge = (_spline(s, p) * _spline(t, q)).to(tl.float64) * unit
+            tl.atomic_add(charges + (row + p) * across + column + q, (charge + 0.5).to(tl.int64), mask=here)
+
+
+def spread(Z: Any, low: Any, inverse: float, charges: Any, unit: float) -> None:
+    """Add the splines of all points to the charges (m, m), integers of the given unit: their order does not matter."""
+    n = Z.shape[0]
+    _spread[(triton.cdiv(n, _POINTS),)](Z, low, charges, n, inverse, charges.shape[1], float(unit), _POINTS)
+
+
+@triton.jit(do_not_specialize=["n", "across"])
+def _read(Z, low, potential, F, own, n, inverse, across, scale, POINTS: tl.constexpr):
+    i = tl.program_id(0) * POINTS + tl.arange(0, POINTS)
+    here = i < n
+    s, row = _cell(Z, low, i, here, inverse, 0)
+    t, column = _cell(Z, low, i, here, inverse, 1)
+    value, x, y = tl.zeros((POINTS,), tl.float32), tl.zeros((POINTS,), tl.float32), tl.zeros((POINTS,), tl.float32)
+    for p in tl.static_range(4):
+        for q in tl.static_range(4):
+            at = tl.load(potential + (row + p) * across + column + q, mask=here, other=0.0)
+            value += _spline(s, p) * _spline(t, q) * at
+            x += _slope(s, p) * _spline(t, q) * at
+            y += _spline(s, p) * _slope(t, q) * at
+    tl.store(F + 2 * i, x * scale, mask=here)
+    tl.store(F + 2 * i + 1, y * scale, mask=here)
+    tl.store(own + i, value, mask=here)
+
+
+def read(Z: Any, low: Any, inverse: float, potential: Any, F: Any, own: Any, scale: float) -> None:
+    """Write the slopes of the potential at all points, times ``scale``, to F (n, 2) and its values to ``own`` (n,)."""
+    n = Z.shape[0]
+    _read[(triton.cdiv(n, _POINTS),)](
+        Z, low, potential, F, own, n, inverse, potential.stride(0), float(scale), _POINTS
+    )  # fmt: skip
+
+
+# --- groups of near points --------------------------------------------------------------------------------------------
+
+
+@triton.jit(do_not_specialize=["m", "groups"])
+def _least(A, a, B, b, b2, out, m, groups, D: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr,
+           ROWS: tl.constexpr, TILES: tl.constexpr):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    d, j = tl.arange(0, DEPTH), tl.arange(0, GROUP)
+    here = (i < m)[:, None]
+    rows = i[:, None] * D + d[None, :]
+    high, rest = tl.load(A + rows, mask=here, other=0.0), tl.load(a + rows, mask=here, other=0.0)
+    first = tl.program_id(1) * TILES
+    for g in range(first, tl.minimum(first + TILES, groups)):
+        at = (g * GROUP + j).to(tl.int64)
+        points = at[None, :] * D + d[:, None]
+        near = tl.load(B + points)
+        dots = tl.dot(high, near)
+        dots = tl.dot(rest, near, dots)
+        dots = tl.dot(high, tl.load(b + points), dots)
+        for more in tl.static_range(DEPTH, D, DEPTH):
+            front, near = tl.load(A + rows + more, mask=here, other=0.0), tl.load(B + points + more)
+            dots = tl.dot(front, near, dots)
+            dots = tl.dot(tl.load(a + rows + more, mask=here, other=0.0), near, dots)
+            dots = tl.dot(front, tl.load(b + points + more), dots)
+        least = tl.min(tl.load(b2 + at)[None, :] - 2 * dots, 1)
+        tl.store(out + i * groups + g, least, mask=i < m)
+
+
+def least_of_groups(A: tuple[Any, Any], B: tuple[Any, Any], b2: Any, out: Any) -> None:
+    """Write the least |b|² - 2a'b of each row a and group of points b to ``out`` (rows, groups).
+
+    Rows and points, (·, D), are sums of two numbers in half precision. D is 16, 32 or a multiple of 64. A product of
+    two remainders is left out: it is below the rounding error of single precision.
+    """
+    (m, d), groups = A[0].shape, out.shape[1]
+    tiles = 32
+    _least[(triton.cdiv(m, _TILE), triton.cdiv(groups, tiles))](
+        *A, *B, b2, out, m, groups, d, min(d, 64), GROUP, _TILE, tiles, num_warps=4, num_stages=3
+    )  # fmt: skip
+
+
+@triton.jit(do_not_specialize=["n", "across"])
+def _measured(Q, own, P, groups, out, n, across, D: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr):
+    i, g = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    d = tl.arange(0, DEPTH)
+    j = tl.load(groups + i * across + g) * GROUP + tl.arange(0, GROUP)
+    total = tl.zeros((GROUP,), tl.float32)
+    for at in tl.static_range(0, D, DEPTH):
+        E = tl.load(P + j[:, None] * D + at + d[None, :]) - tl.load(Q + i * D + at + d)[None, :]
+        total += tl.sum(E * E, 1)
+    apart = (j < n) & (j != tl.load(own + i))
+    tl.store(out + (i * across + g) * GROUP + tl.arange(0, GROUP), tl.where(apart, total, float("inf")))
+
+
+def measure_groups(Q: Any, own: Any, P: Any, groups: Any, out: Any, n: int) -> None:
+    """Write the squared distances of each row to the points of its groups to ``out`` (rows, groups of a row · GROUP).
+
+    They are infinite for the row itself, at ``own``, and beyond the n points.
+    """
+    m, across = groups.shape
+    d = P.shape[1]
+    _measured[(m, across)](Q, own, P, groups, out, n, across, d, min(d, 64), GROUP, num_warps=2)
