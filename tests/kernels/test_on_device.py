@@ -10,15 +10,23 @@ pytest.importorskip("triton")
 if not (torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET")):
     pytest.skip("no CUDA device; TRITON_INTERPRET=1 interprets the kernels", allow_module_level=True)
 
-from lowland.math.embeddings import cross_entropy, kl_divergence, pairs  # noqa: E402
+from lowland.math.embeddings import cross_entropy, descent, kl_divergence, pairs  # noqa: E402
 from lowland.math.embeddings.cross_entropy import CrossEntropy, EdgeForces  # noqa: E402
-from lowland.math.embeddings.descent import DescentStep, RowBlocks  # noqa: E402
+from lowland.math.embeddings.descent import (  # noqa: E402
+    Adam,
+    DescentStep,
+    Momentum,
+    Phase,
+    RowBlocks,
+    descend,
+)
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph  # noqa: E402
 from lowland.math.embeddings.kl_divergence import KLDivergence, gaussian_affinities, schedule  # noqa: E402
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, pair_phases  # noqa: E402
 from lowland.math.embeddings.repulsion import GridRepulsion  # noqa: E402
 from lowland.math.neighbors import torch_search  # noqa: E402
 from lowland.math.neighbors.search import nearest_neighbors  # noqa: E402
+from lowland.math.optimize.outcome import Outcome  # noqa: E402
 from lowland.run.local import LocalRun  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # the interpreter
@@ -28,7 +36,7 @@ RNG = np.random.default_rng(0)
 N = 80
 NEAR = nearest_neighbors(RNG.standard_normal((N, 4)), 20)
 Z = torch.as_tensor((3 * RNG.standard_normal((N, 2))).astype(np.float32), device=DEVICE)
-MODULES = (cross_entropy, kl_divergence, pairs, torch_search)
+MODULES = (cross_entropy, descent, kl_divergence, pairs, torch_search)
 
 
 @pytest.fixture
@@ -76,6 +84,29 @@ def test_the_gradient_of_the_divergence(on):
     objective = KLDivergence(P, GridRepulsion(0.8), schedule((1, 1), (12, 1), (1, 1), 300, 0.8), 0.8).on_device(Z)
     G, T = both_gradients(objective, DescentStep(0, 1, 0, {"exaggeration": 1.5}), on)
     torch.testing.assert_close(G, T, atol=1e-6, rtol=1e-3)
+
+
+class Bowl:
+    name = "bowl"
+
+    def __init__(self, rule):
+        self.phases = [Phase(7, rule, 0.5)]
+
+    def gradient(self, Z, step, G, blocks):
+        G[:] = Z**3
+
+    def value(self, Z, step, blocks):
+        return float((Z**4).sum() / 4)
+
+
+@pytest.mark.parametrize("rule", [Momentum(longest=2.0), Adam()])
+def test_the_steps_of_a_descent(on, rule):
+    found = []
+    for with_kernels in (True, False):
+        on(with_kernels)
+        found.append(descend(Bowl(rule), Z.clone(), LocalRun(), solver=Outcome("", "")))
+    torch.testing.assert_close(found[0].Z, found[1].Z, atol=1e-5, rtol=1e-4)
+    assert found[0].gradient_norm == pytest.approx(found[1].gradient_norm, rel=1e-4)
 
 
 @pytest.mark.parametrize(("d", "k", "metric"), [(3, 2, "euclidean"), (70, 1, "cosine")])

@@ -113,6 +113,55 @@ def sampled_forces(edges: Any, weight: Any, Z: Any, G: Any, epoch: int, seed: in
     )  # fmt: skip
 
 
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+@triton.jit(do_not_specialize=["n"])
+def _momentum(Z, G, V, gains, n, rate, momentum, least, longest, K: tl.constexpr, WIDE: tl.constexpr,
+              POINTS: tl.constexpr):  # fmt: skip
+    i = tl.program_id(0) * POINTS + tl.arange(0, POINTS)
+    c = tl.arange(0, WIDE)
+    here, at = (i < n)[:, None] & (c < K)[None, :], i[:, None] * K + c[None, :]
+    g, v, gain = (tl.load(each + at, mask=here, other=0.0) for each in (G, V, gains))
+    gain = tl.maximum(tl.where((g > 0) != (v > 0), gain + 0.2, gain * 0.8), least)
+    v = momentum * v - rate * gain * g
+    length = tl.sqrt(tl.sum(v * v, 1))
+    v = v * tl.where(length > longest, longest / length, 1.0)[:, None]
+    tl.store(gains + at, gain, mask=here)
+    tl.store(V + at, v, mask=here)
+    tl.store(Z + at, tl.load(Z + at, mask=here, other=0.0) + v, mask=here)
+
+
+def momentum_step(Z: Any, G: Any, V: Any, gains: Any, rate: float, rule: Any) -> None:
+    """Move the rows of Z with the velocities V and a gain for each coordinate."""
+    n, k = Z.shape
+    _momentum[(triton.cdiv(n, _POINTS),)](
+        Z, G, V, gains, n, float(rate), rule.momentum, rule.least_gain, rule.longest, k, _wide(k), _POINTS
+    )
+
+
+@triton.jit(do_not_specialize=["count"])
+def _adam(Z, G, M, S, moved, count, rate, beta1, beta2, first, second, eps, NUMBERS: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * NUMBERS + tl.arange(0, NUMBERS)
+    here = i < count
+    g = tl.load(G + i, mask=here, other=0.0)
+    m = beta1 * tl.load(M + i, mask=here, other=0.0) + (1 - beta1) * g
+    s = beta2 * tl.load(S + i, mask=here, other=0.0) + (1 - beta2) * g * g
+    step = rate * (m / first) / (tl.sqrt(s / second) + eps)
+    tl.store(M + i, m, mask=here)
+    tl.store(S + i, s, mask=here)
+    tl.store(moved + i, step, mask=here)
+    tl.store(Z + i, tl.load(Z + i, mask=here, other=0.0) - step, mask=here)
+
+
+def adam_step(Z: Any, G: Any, M: Any, S: Any, moved: Any, rate: float, first: float, second: float, rule: Any) -> None:
+    """Move Z by a step of Adam with the moments M and S, which is written to ``moved``."""
+    count = Z.numel()
+    _adam[(triton.cdiv(count, 1024),)](
+        Z, G, M, S, moved, count, float(rate), rule.beta1, rule.beta2, first, second, rule.eps, 1024
+    )
+
+
 # --- splines on a grid ------------------------------------------------------------------------------------------------
 
 

@@ -309,7 +309,7 @@ class TSNE(
         problem = self._problem(rows_at(X, found.kept), found, run)
         result = embed(self, problem, found, X, run, self._printing(callback), "learning_rate")
         assert isinstance(problem.objective, KLDivergence)
-        divergence, by_sample = problem.objective.checked_divergence(to_numpy(result.Z), RowBlocks(None, 1))
+        divergence, by_sample = problem.objective.checked_divergence(result.Z, RowBlocks(None, 1))
         if not abs(divergence - by_sample) < _DIFFERENCE:
             warn(
                 f"`TSNE`: the map is not accurate. Its KL divergence, {divergence:.4g}, is {by_sample:.4g} by exact "
@@ -367,7 +367,7 @@ class TSNE(
     def _problem(self, X: Array, found: Components, run: Run) -> EmbeddingProblem:
         """Affinities, start, repulsion, schedule."""
         n, k = found.graph.n, self.n_components
-        P = self._affinities(found.graph, run)
+        P = self._affinities(found.graph, run, X)
         start = np.zeros((n, k)) if are_equal(self, X, found.graph) else self._start(X, P, run)
         repulsion, solver = choose_repulsion(
             P, k, float(self.dof), exact=self.method == "exact", theta=float(self.angle), seed=self.seed_
@@ -392,14 +392,14 @@ class TSNE(
         stop = StoppingRule(self.min_grad_norm, patience, _LAST_STEP)
         return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), solver, stop)
 
-    def _affinities(self, graph: NeighborGraph, run: Run) -> Any:
+    def _affinities(self, graph: NeighborGraph, run: Run, X: Array) -> Any:
         if self.affinity == "precomputed":
             return graph.matrix()
         run.require(40 * len(graph.to), "The affinities of all edges", "Choose a smaller perplexity")
         if self.affinity == "uniform":
             return uniform_affinities(graph)
         self._warn_of_too_large_a_perplexity(graph)
-        P = gaussian_affinities(graph, self._perplexities(), run)
+        P = gaussian_affinities(graph, self._perplexities(), run, X)
         self._say(f"Computed conditional probabilities for sample {graph.n} / {graph.n}")
         if self.verbose:
             self._say(f"Mean sigma: {mean_width(graph, max(self._perplexities())):f}")

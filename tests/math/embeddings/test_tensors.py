@@ -1,12 +1,21 @@
 """Objectives on a device agree with those on the host."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+from lowland.math.embeddings import kl_divergence
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
 from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
-from lowland.math.embeddings.kl_divergence import Anchor, KLDivergence, gaussian_affinities, schedule
+from lowland.math.embeddings.kl_divergence import (
+    Anchor,
+    KLDivergence,
+    gaussian_affinities,
+    plus_transpose,
+    schedule,
+)
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, given_pairs, pair_phases
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion
 from lowland.math.neighbors.search import nearest_neighbors
@@ -166,3 +175,26 @@ def test_the_gradient_and_the_value_are_those_of_the_host_for_pairs(local, itera
     device.gradient(torch.as_tensor(Z), step, T, SERIAL)
     np.testing.assert_allclose(T.numpy(), G, atol=1e-4 * np.abs(G).max())
     assert device.value(torch.as_tensor(Z), step, SERIAL) == pytest.approx(host.value(Z, step, SERIAL), rel=1e-4)
+
+
+def test_affinities_are_added_to_their_transpose():
+    C = NEAR.matrix(RNG.uniform(size=len(NEAR.to)))
+    np.testing.assert_array_equal(plus_transpose(C, torch.as_tensor(Z)).toarray(), (C + C.T).toarray())
+
+
+@pytest.mark.parametrize("few", [500, 10_000])
+def test_the_check_of_a_divergence_is_that_of_the_host(few, monkeypatch):
+    monkeypatch.setattr(kl_divergence, "_CHECKED", few)
+    host, device, Z = both_divergences(2)
+    for one, other in zip(
+        device.checked_divergence(torch.as_tensor(Z), SERIAL), host.checked_divergence(Z, SERIAL), strict=True
+    ):
+        assert one == pytest.approx(other, abs=0.02)
+
+
+def test_each_pair_is_listed_at_both_rows():
+    some = further_pairs(pairs(50), 7, 0, LocalRun())
+    host, device = some.at_both_ends(), some.edges_at_both_ends(torch.as_tensor(Z))
+    np.testing.assert_array_equal(host.start, device.start.numpy())
+    for a, b in itertools.pairwise(host.start):
+        assert sorted(host.to[a:b]) == sorted(device.to.numpy()[a:b])

@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from lowland.arrays.engines import has_kernels
 from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.errors import warn, was_interrupted
@@ -349,12 +350,16 @@ class _Descent:
             how = (rate, rule.momentum, rule.least_gain, rule.longest)
             return self._over_blocks(blocks, lambda a, b: momentum_rows(self.Z, G, V, gains, a, b, *how))
         xp = xp_of(self.Z)
-        gains[:] = xp.clip(xp.where((G > 0) != (V > 0), gains + 0.2, gains * 0.8), min=rule.least_gain)
-        V *= rule.momentum
-        V -= rate * gains * G
-        lengths = xp.linalg.vector_norm(V, axis=1, keepdims=True)
-        V *= xp.clip(rule.longest / lengths, max=1.0)
-        self.Z += V
+        if has_kernels(self.Z):
+            from lowland.kernels.on_device import momentum_step
+
+            momentum_step(self.Z, G, V, gains, rate, rule)
+        else:
+            gains[:] = xp.clip(xp.where((G > 0) != (V > 0), gains + 0.2, gains * 0.8), min=rule.least_gain)
+            V[:] = rule.momentum * V - rate * gains * G
+            lengths = xp.linalg.vector_norm(V, axis=1, keepdims=True)
+            V *= xp.where(lengths > rule.longest, rule.longest / lengths, xp.ones_like(lengths))
+            self.Z += V
         return self._sums(G, V)
 
     def _with_adam(self, G: Array, rate: float, blocks: RowBlocks, rule: Adam) -> tuple[float, float]:
@@ -364,12 +369,17 @@ class _Descent:
         if isinstance(self.Z, np.ndarray):
             how = (rate, rule.beta1, rule.beta2, first, second, rule.eps)
             return self._over_blocks(blocks, lambda a, b: adam_rows(self.Z, G, M, S, a, b, *how))
-        M *= rule.beta1
-        M += (1 - rule.beta1) * G
-        S *= rule.beta2
-        S += (1 - rule.beta2) * G * G
-        moved = (rate / first) * M / (xp_of(S).sqrt(S / second) + rule.eps)
-        self.Z -= moved
+        xp = xp_of(self.Z)
+        if has_kernels(self.Z):
+            from lowland.kernels.on_device import adam_step
+
+            moved = xp.empty_like(G)
+            adam_step(self.Z, G, M, S, moved, rate, first, second, rule)
+        else:
+            M[:] = rule.beta1 * M + (1 - rule.beta1) * G
+            S[:] = rule.beta2 * S + (1 - rule.beta2) * G * G
+            moved = rate * (M / first) / (xp.sqrt(S / second) + rule.eps)
+            self.Z -= moved
         return self._sums(G, moved)
 
     def _over_blocks(self, blocks: RowBlocks, work: Callable[[int, int], tuple[float, float]]) -> tuple[float, float]:

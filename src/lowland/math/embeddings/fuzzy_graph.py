@@ -46,6 +46,8 @@ class FuzzyGraph:
 
     def of_all(self, kept: np.ndarray) -> FuzzyGraph:
         """Return the graph of all points, of which it has those that are marked; the others have no edges."""
+        if kept.all():
+            return self
         counts = np.zeros(len(kept), dtype=np.int64)
         counts[kept] = np.diff(self.start)
         to = np.flatnonzero(kept).astype(np.int32)[self.to]

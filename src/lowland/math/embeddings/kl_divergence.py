@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from lowland.arrays.engines import has_kernels
-from lowland.arrays.namespace import Array, device_of, is_sparse, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, slices, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels.tsne import attract, calibrate, edge_denominators
 from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, RowBlocks, TensorEdges, on_device, row_blocks
@@ -29,6 +30,7 @@ _SPACING = 0.4  # of the nodes of the grid, as on the host
 _MOST_NODES = 4096  # along an axis
 _UNIT = 2.0**40  # charges are sums of integers in this unit: the order of the additions does not matter
 _PAIRS = 1 << 26  # pairs that are held at a time
+_CHECKED = 2000  # rows whose pairs are all summed for a check of a map
 _MOMENTUM, _MORE_MOMENTUM = 0.8, 0.9  # compact maps oscillate with more: of few rows, exaggerated, or with light tails
 _MANY_ROWS = 5_000
 _LONGEST_STEP = 5.0
@@ -38,14 +40,14 @@ _LONGEST_STEP = 5.0
 
 
 def gaussian_affinities(
-    graph: NeighborGraph, perplexity: float | Sequence[float], run: Run | None = None
+    graph: NeighborGraph, perplexity: float | Sequence[float], run: Run | None = None, home: Array | None = None
 ) -> scipy.sparse.csr_array:
     """Return the joint affinities of the edges, (n, n): symmetric, their sum is 1.
 
     In each row they are proportional to exp(-b d²), with b such that the entropy is the logarithm of the perplexity.
-    Several perplexities: the average of their affinities.
+    Several perplexities: the average of their affinities. They are added on the device of ``home``.
     """
-    return joint_affinities(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())))
+    return joint_affinities(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())), home)
 
 
 def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[float], run: Run) -> np.ndarray:
@@ -83,12 +85,33 @@ def uniform_affinities(graph: NeighborGraph) -> scipy.sparse.csr_array:
     return joint_affinities(graph.matrix(np.repeat(1 / counts, np.diff(graph.start))))
 
 
-def joint_affinities(P: Any) -> scipy.sparse.csr_array:
+def joint_affinities(P: Any, home: Array | None = None) -> scipy.sparse.csr_array:
     """Return the average of affinities and their transpose, scaled to the sum 1, in rows of sorted columns."""
-    S = scipy.sparse.csr_array(P + P.T)
-    S.sort_indices()
+    if has_kernels(home):
+        S = plus_transpose(P, home)
+    else:
+        S = scipy.sparse.csr_array(P + P.T)
+        S.sort_indices()
     S.data /= S.data.sum()
     return S
+
+
+def plus_transpose(P: scipy.sparse.csr_array, home: Array) -> scipy.sparse.csr_array:
+    """Return P + P' of a matrix without duplicate entries, by sorting them on the device of ``home``."""
+    xp, n = xp_of(home), P.shape[0]
+    edges = TensorEdges.of(P.indptr, P.indices, home)
+    i, j = edges.source, xp.astype(edges.to, xp.int64)
+    keys = xp.concat([i * n + j, j * n + i])
+    order = xp.argsort(keys, stable=True)
+    keys, values = keys[order], xp.concat([on_device(P.data, home)] * 2)[order]
+    repeats = xp.concat([xp.zeros_like(keys[:1], dtype=xp.bool), keys[1:] == keys[:-1]])
+    first, second = xp.nonzero(~repeats)[0], xp.nonzero(repeats)[0]
+    sums = values[first]
+    sums[xp.cumulative_sum(xp.astype(~repeats, xp.int64))[second] - 1] += values[second]
+    keys = keys[first]
+    start = xp.searchsorted(keys, n * xp.arange(n + 1, dtype=xp.int64, device=device_of(home)))
+    to = xp.astype(keys % n, xp.int32)
+    return scipy.sparse.csr_array(tuple(to_numpy(each) for each in (sums, to, start)), shape=P.shape)
 
 
 def given_affinities(P: Any) -> scipy.sparse.csr_array:
@@ -165,12 +188,19 @@ class TensorKLDivergence:
     edges: TensorEdges
     p: Array  # (edges,), the sum is 1
     phases: Sequence[Phase]
-    entropy: float  # of P
     dof: float = 1.0
     anchor: Anchor | None = None
     exact: bool = False  # all pairs; else a grid, in two dimensions
     name: str = "KL divergence"
     _spectra: dict[Any, Array] = field(default_factory=dict)
+    _total: Array | None = None  # sum of w in the last iteration
+
+    @cached_property
+    def entropy(self) -> float:
+        """The entropy of P."""
+        xp = xp_of(self.p)
+        p = xp.astype(self.p, xp.float64)
+        return -float(xp.sum(p * xp.log(xp.where(p > 0, p, xp.ones_like(p)))))
 
     def gradient(self, Z: Array, step: DescentStep, G: Array, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
@@ -192,10 +222,18 @@ class TensorKLDivergence:
         loss = self.divergence(Z, blocks)
         return loss if self.anchor is None else self.anchor.with_value(Z, loss)
 
-    def divergence(self, Z: Array, blocks: RowBlocks) -> float:
-        """Return the KL divergence at Z."""
+    def checked_divergence(self, Z: Array, blocks: RowBlocks) -> tuple[float, float]:
+        """Return the KL divergence at Z, and its estimate by exact sums over a sample of rows, or over all if few."""
+        n = Z.shape[0]
+        rows = np.random.default_rng(0).permutation(n)[:_CHECKED]
+        total = n / len(rows) * float(self._by_pairs(Z, on_device(rows, Z))[1])
+        by_sample = self.divergence(Z, blocks, total)
+        return by_sample if len(rows) == n else self.divergence(Z, blocks), by_sample
+
+    def divergence(self, Z: Array, blocks: RowBlocks, total: float | None = None) -> float:
+        """Return the KL divergence at Z; ``total`` is the sum of w, if it is known."""
         xp = xp_of(Z)
-        total = float(self._repulsion(Z)[1])
+        total = float(self._repulsion(Z)[1]) if total is None else total
         d2 = xp.astype(self.edges.differences(Z)[1], xp.float64)
         loss = self.dof * float(xp.sum(xp.astype(self.p, xp.float64) * xp.log1p(d2 / self.dof)))
         return loss + math.log(total) - self.entropy
@@ -203,28 +241,34 @@ class TensorKLDivergence:
     def _repulsion(self, Z: Array) -> tuple[Array, Array]:
         """sum_j u w (z_i - z_j), (n, k), and the sum of w over all ordered pairs of different rows."""
         found = self._by_grid(Z) if Z.shape[1] == 2 and not self.exact else None
-        return self._by_pairs(Z) if found is None else found
+        forces, self._total = self._by_pairs(Z) if found is None else found
+        return forces, self._total
 
-    def _by_pairs(self, Z: Array) -> tuple[Array, Array]:
-        """All pairs of different rows, a block of rows at a time."""
+    def _by_pairs(self, Z: Array, rows: Array | None = None) -> tuple[Array, Array]:
+        """All pairs of different rows, those of the given rows, a block of them at a time."""
         xp, (n, k) = xp_of(Z), Z.shape
         numbers = xp.arange(n, device=device_of(Z))
+        rows = numbers if rows is None else rows
         forces, totals = [], []
-        step = max(1, _PAIRS // (n * k))
-        for a in range(0, n, step):
-            apart = [Z[a : a + step, c, None] - Z[None, :, c] for c in range(k)]
+        for block in slices(rows.shape[0], max(1, _PAIRS // (n * k))):
+            own = rows[block]
+            apart = [Z[own, c][:, None] - Z[None, :, c] for c in range(k)]
             u = 1 / (1 + sum(d * d for d in apart) / self.dof)
-            w = xp.where(numbers[a : a + step, None] == numbers[None, :], xp.zeros_like(u), u**self.dof)
+            w = xp.where(own[:, None] == numbers[None, :], xp.zeros_like(u), u**self.dof)
             forces.append(xp.stack([xp.sum(u * w * d, axis=1) for d in apart], axis=1))
             totals.append(xp.sum(w, dtype=xp.float64))
         return xp.concat(forces, axis=0), xp.sum(xp.stack(totals))
 
     def _by_grid(self, Z: Array) -> tuple[Array, Array] | None:
-        """The gradient of one potential, by cubic B-splines on a grid and one convolution; None: not accurate."""
+        """The gradient of one potential, by cubic B-splines on a grid and one convolution; None: not accurate.
+
+        The sum of w is read one iteration later, together with the extent: reading waits for the device.
+        """
         xp, n = xp_of(Z), Z.shape[0]
-        low = xp.min(Z, axis=0)
-        span, h = float(xp.max(xp.max(Z, axis=0) - low)), _SPACING * math.sqrt(min(self.dof, 1.0))
-        if span / h > _MOST_NODES - 46:
+        low, h = xp.min(Z, axis=0), _SPACING * math.sqrt(min(self.dof, 1.0))
+        extent = xp.astype(xp.max(xp.max(Z, axis=0) - low), xp.float64)
+        span, before = to_numpy(xp.stack([extent, extent if self._total is None else self._total]))
+        if span / h > _MOST_NODES - 46 or (self._total is not None and before < CROWD * n):
             return None
         m = max(64, 1 << math.ceil(math.log2(span / h + 14)))  # a device compiles transforms of other lengths first
         charges = xp.zeros((m, m), dtype=xp.int64, device=device_of(Z))
@@ -236,8 +280,7 @@ class TensorKLDivergence:
         else:
             splines = GridSplines.of((Z - low[None, :]) / h, m)
             splines.spread(charges)
-        field = xp.astype(xp.astype(charges, xp.float64) / _UNIT, xp.float32)
-        transform = xp.fft.rfftn(field, s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
+        transform = xp.fft.rfftn(xp.astype(charges, xp.float32), s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
         potential = xp.fft.irfftn(transform, s=(2 * m, 2 * m))[:m, :m]
         if kernels:
             forces, own = xp.empty_like(Z), xp.empty((n,), dtype=Z.dtype, device=device_of(Z))
@@ -245,10 +288,12 @@ class TensorKLDivergence:
         else:
             forces, own = splines.read(potential, -0.5 / h)
         total = xp.sum(own, dtype=xp.float64) - n
-        return None if float(total) < CROWD * n else (forces, total)
+        if self._total is None and float(total) < CROWD * n:
+            return None
+        return forces, total
 
     def _spectrum(self, m: int, h: float, Z: Array) -> Array:
-        """The transform of w on a grid of twice m nodes along each axis, divided by that of the splines."""
+        """The transform of w on a grid of twice m nodes along each axis, over that of the splines and the unit."""
         if (m, h) not in self._spectra:
             self._spectra.clear()
             xp = xp_of(Z)
@@ -257,7 +302,7 @@ class TensorKLDivergence:
             w = (1 + (x[:, None] ** 2 + x[None, :] ** 2) / self.dof) ** -self.dof
             spline = ((2 + xp.cos(math.pi / m * i)) / 3) ** 2
             spectrum = xp.real(xp.fft.rfftn(w)) / (spline[:, None] * spline[None, : m + 1])
-            self._spectra[m, h] = xp.astype(spectrum, xp.float32)
+            self._spectra[m, h] = xp.astype(spectrum / _UNIT, xp.float32)
         return self._spectra[m, h]
 
 
@@ -316,28 +361,32 @@ class KLDivergence:
     phases: Sequence[Phase]
     dof: float = 1.0
     anchor: Anchor | None = None
-    name: str = field(init=False)
-    edges: tuple[np.ndarray, ...] = field(init=False)
-    entropy: float = field(init=False)  # of P
+    _there: TensorKLDivergence | None = None
 
-    def __post_init__(self) -> None:
-        """Name the objective, and cast P once: unsigned indices need no check for negative ones."""
-        self.name = "KL divergence" if self.anchor is None else "KL divergence with anchor"
-        P = self.P
-        edges = P.indptr.astype(np.int64), P.indices.astype(np.uint32), P.data.astype(np.float32)
-        positive = P.data[P.data > 0]
-        self.edges = edges
-        self.entropy = -float(np.sum(positive * np.log(positive)))  # BLAS would sum in another order on more threads
+    @property
+    def name(self) -> str:
+        """The name of the objective."""
+        return "KL divergence" if self.anchor is None else "KL divergence with anchor"
+
+    @cached_property
+    def edges(self) -> tuple[np.ndarray, ...]:
+        """Where the edges of each row begin, their unsigned targets, which need no check, and affinities."""
+        return self.P.indptr.astype(np.int64), self.P.indices.astype(np.uint32), self.P.data.astype(np.float32)
+
+    @cached_property
+    def entropy(self) -> float:
+        """The entropy of P."""
+        positive = self.P.data[self.P.data > 0]
+        return -float(np.sum(positive * np.log(positive)))  # BLAS would sum in another order on more threads
 
     def on_device(self, home: Array) -> TensorKLDivergence:
         """Return the same objective on tensors beside ``home``."""
-        start, to, p = self.edges
-        anchor = None if self.anchor is None else self.anchor.on_device(home)
-        edges = TensorEdges.of(start, to, home)
-        exact, name = isinstance(self.repulsion, ExactRepulsion), self.name
-        return TensorKLDivergence(
-            edges, on_device(p, home), self.phases, self.entropy, self.dof, anchor, exact=exact, name=name
-        )
+        if self._there is None:
+            anchor = None if self.anchor is None else self.anchor.on_device(home)
+            edges = TensorEdges.of(self.P.indptr, self.P.indices, home)
+            p, exact = on_device(self.P.data.astype(np.float32), home), isinstance(self.repulsion, ExactRepulsion)
+            self._there = TensorKLDivergence(edges, p, self.phases, self.dof, anchor, exact=exact, name=self.name)
+        return self._there
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G.
@@ -368,8 +417,10 @@ class KLDivergence:
         loss = self.divergence(Z, blocks)
         return loss if self.anchor is None else self.anchor.with_value(Z, loss)
 
-    def checked_divergence(self, Z: np.ndarray, blocks: RowBlocks) -> tuple[float, float]:
+    def checked_divergence(self, Z: Array, blocks: RowBlocks) -> tuple[float, float]:
         """Return the KL divergence at Z, and its estimate by exact sums over a sample of rows, or over all if few."""
+        if self._there is not None:
+            return self._there.checked_divergence(Z, blocks)
         total, exact = sample_total(Z, self.dof)
         by_sample = self.divergence(Z, blocks, total)
         return by_sample if exact else self.divergence(Z, blocks), by_sample

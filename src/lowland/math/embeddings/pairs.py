@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.engines import has_kernels
-from lowland.arrays.namespace import Array, is_sparse, slices, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, slices, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels import pacmap
 from lowland.kernels.neighbor_search import measure_table
@@ -59,7 +60,9 @@ class Pairs:
 
     def table(self, rows: np.ndarray) -> np.ndarray:
         """Return the pairs as row numbers, (pairs, 2) int32; ``rows`` has the number of each row."""
-        return np.stack([np.repeat(rows, np.diff(self.start)), rows[self.to]], axis=1).astype(np.int32)
+        rows, table = rows.astype(np.int32), np.empty((len(self.to), 2), dtype=np.int32)
+        table[:, 0], table[:, 1] = np.repeat(rows, np.diff(self.start)), rows[self.to]
+        return table
 
     def __add__(self, other: Pairs) -> Pairs:
         """Return the pairs of both; in each row, those of ``other`` come last."""
@@ -72,6 +75,17 @@ class Pairs:
         start, to = np.empty_like(self.start), np.empty(2 * len(self.to), dtype=np.int32)
         list_at_both_ends(self.start, self.to, start, to)
         return Pairs(start, to)
+
+    def edges_at_both_ends(self, home: Array) -> TensorEdges:
+        """Return the same on the device of ``home``, in another order."""
+        given, xp = TensorEdges.of(self.start, self.to, home), xp_of(home)
+        ends = (
+            xp.concat([xp.astype(given.source, xp.int32), given.to]),
+            xp.concat([given.to, xp.astype(given.source, xp.int32)]),
+        )
+        order = xp.argsort(ends[0], stable=True)
+        start = xp.searchsorted(ends[0][order], xp.arange(self.n + 1, dtype=xp.int32, device=device_of(home)))
+        return TensorEdges(start, ends[1][order])
 
 
 def given_pairs(pairs: Any, n: int) -> Pairs:
@@ -311,12 +325,16 @@ class PairForces:
     ) -> None:
         self.phases, self.local = phases, local
         self.further = Pairs(further.start, further.to.copy()) if local else further  # drawn again by LocalMAP
-        self.listed = [each.at_both_ends() for each in (neighbors, mid_near, further)]
-        self.drawn_at = -1
+        self.pairs, self.drawn_at = (neighbors, mid_near, further), -1
+
+    @cached_property
+    def listed(self) -> list[Pairs]:
+        """Neighbors, mid-near and further pairs, each at both of its rows."""
+        return [each.at_both_ends() for each in self.pairs]
 
     def on_device(self, home: Array) -> TensorPairForces:
         """Return the same objective on tensors beside ``home``. LocalMAP draws its pairs on the host."""
-        edges = [TensorEdges.of(pairs.start, pairs.to, home) for pairs in self.listed]
+        edges = [each.edges_at_both_ends(home) for each in self.pairs]
         if self.local is None:
             return TensorPairForces(edges, self.phases)
 

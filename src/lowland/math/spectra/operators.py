@@ -46,7 +46,7 @@ class RowsGram:
 
 @dataclass(frozen=True)
 class SparseOnDevice:
-    """A sparse matrix on a torch device; the terms of a row are added in their order, so the bits are always the same."""
+    """A sparse matrix on a torch device. The terms of a row are added in their order: the bits are always the same."""
 
     counts: Array  # (n,) int64, entries of each row
     columns: Array  # (entries,) int32

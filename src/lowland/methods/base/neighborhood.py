@@ -282,6 +282,8 @@ class Neighborhood:
         """The graph of the points that have a neighbor or are one. The others are left out, with a warning."""
         graph = found.graph
         linked = np.diff(graph.start) > 0
+        if linked.all():
+            return found
         linked[graph.to] = True
         if linked.all():
             return found
