@@ -24,6 +24,8 @@ from lowland.math.embeddings.fuzzy_graph import fuzzy_graph  # noqa: E402
 from lowland.math.embeddings.kl_divergence import KLDivergence, gaussian_affinities, schedule  # noqa: E402
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, pair_phases  # noqa: E402
 from lowland.math.embeddings.repulsion import GridRepulsion  # noqa: E402
+from lowland.math.graphs import geodesics  # noqa: E402
+from lowland.math.graphs.geodesics import geodesic_distances  # noqa: E402
 from lowland.math.neighbors import torch_search  # noqa: E402
 from lowland.math.neighbors.search import nearest_neighbors  # noqa: E402
 from lowland.math.optimize.outcome import Outcome  # noqa: E402
@@ -120,3 +122,12 @@ def test_the_neighbors(on, d, k, metric):
         found.append(torch_search.TorchSearch(X, metric).nearest(k, LocalRun(), rows=rows))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_shortest_paths(monkeypatch, dtype):
+    graph = NEAR.nearest(3).symmetric()
+    here = geodesic_distances(graph, dtype=dtype)
+    monkeypatch.setattr(geodesics, "has_kernels", lambda X: True)
+    there = geodesic_distances(graph, dtype=dtype, home=Z)
+    np.testing.assert_array_equal(there.cpu().numpy(), here)

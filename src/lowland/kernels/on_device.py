@@ -122,7 +122,8 @@ def _momentum(Z, G, V, gains, n, rate, momentum, least, longest, K: tl.constexpr
     i = tl.program_id(0) * POINTS + tl.arange(0, POINTS)
     c = tl.arange(0, WIDE)
     here, at = (i < n)[:, None] & (c < K)[None, :], i[:, None] * K + c[None, :]
-    g, v, gain = (tl.load(each + at, mask=here, other=0.0) for each in (G, V, gains))
+    g, v = tl.load(G + at, mask=here, other=0.0), tl.load(V + at, mask=here, other=0.0)
+    gain = tl.load(gains + at, mask=here, other=0.0)
     gain = tl.maximum(tl.where((g > 0) != (v > 0), gain + 0.2, gain * 0.8), least)
     v = momentum * v - rate * gain * g
     length = tl.sqrt(tl.sum(v * v, 1))
@@ -141,12 +142,12 @@ def momentum_step(Z: Any, G: Any, V: Any, gains: Any, rate: float, rule: Any) ->
 
 
 @triton.jit(do_not_specialize=["count"])
-def _adam(Z, G, M, S, moved, count, rate, beta1, beta2, first, second, eps, NUMBERS: tl.constexpr):
+def _adam(Z, G, M, S, moved, count, rate, beta1, rest1, beta2, rest2, first, second, eps, NUMBERS: tl.constexpr):
     i = tl.program_id(0).to(tl.int64) * NUMBERS + tl.arange(0, NUMBERS)
     here = i < count
     g = tl.load(G + i, mask=here, other=0.0)
-    m = beta1 * tl.load(M + i, mask=here, other=0.0) + (1 - beta1) * g
-    s = beta2 * tl.load(S + i, mask=here, other=0.0) + (1 - beta2) * g * g
+    m = beta1 * tl.load(M + i, mask=here, other=0.0) + rest1 * g
+    s = beta2 * tl.load(S + i, mask=here, other=0.0) + rest2 * g * g
     step = rate * (m / first) / (tl.sqrt(s / second) + eps)
     tl.store(M + i, m, mask=here)
     tl.store(S + i, s, mask=here)
@@ -156,9 +157,9 @@ def _adam(Z, G, M, S, moved, count, rate, beta1, beta2, first, second, eps, NUMB
 
 def adam_step(Z: Any, G: Any, M: Any, S: Any, moved: Any, rate: float, first: float, second: float, rule: Any) -> None:
     """Move Z by a step of Adam with the moments M and S, which is written to ``moved``."""
-    count = Z.numel()
+    count, rests = Z.numel(), (1 - rule.beta1, 1 - rule.beta2)  # whose digits would be lost in single precision
     _adam[(triton.cdiv(count, 1024),)](
-        Z, G, M, S, moved, count, float(rate), rule.beta1, rule.beta2, first, second, rule.eps, 1024
+        Z, G, M, S, moved, count, float(rate), rule.beta1, rests[0], rule.beta2, rests[1], first, second, rule.eps, 1024
     )
 
 
@@ -237,6 +238,33 @@ def read(Z: Any, low: Any, inverse: float, potential: Any, F: Any, own: Any, sca
     _read[(triton.cdiv(n, _POINTS),)](
         Z, low, potential, F, own, n, inverse, potential.stride(0), float(scale), _POINTS
     )  # fmt: skip
+
+
+# --- shortest paths ---------------------------------------------------------------------------------------------------
+
+
+@triton.jit(do_not_specialize=["m"])
+def _relax(start, to, length, D, changed, m, SOURCES: tl.constexpr):
+    v = tl.program_id(0).to(tl.int64)
+    s = tl.program_id(1) * SOURCES + tl.arange(0, SOURCES)
+    here = s < m
+    old = tl.load(D + v * m + s, mask=here, other=0.0)
+    best = old
+    for e in range(tl.load(start + v), tl.load(start + v + 1)):
+        u = tl.load(to + e).to(tl.int64)
+        best = tl.minimum(best, tl.load(D + u * m + s, mask=here, other=0.0) + tl.load(length + e))
+    shorter = best < old
+    tl.store(D + v * m + s, best, mask=here & shorter)
+    tl.atomic_max(changed, tl.max(shorter.to(tl.int32), 0))
+
+
+def relax(start: Any, to: Any, length: Any, D: Any, changed: Any) -> None:
+    """Shorten the distances (n, m) of all points from m sources along every edge; set ``changed`` if one was.
+
+    Other programs may shorten a distance meanwhile. The end, where nothing can be shortened, is the same.
+    """
+    n, m = D.shape
+    _relax[(n, triton.cdiv(m, 256))](start, to, length, D, changed, m, 256, num_warps=2)
 
 
 # --- groups of near points --------------------------------------------------------------------------------------------

@@ -192,12 +192,18 @@ class Isomap(
         self._require(n, marks, here)
         double = n <= IN_DOUBLE and rows.dtype == np.float64
         D = geodesic_distances(
-            found.graph, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
+            found.graph,
+            here,
+            sources=marks,
+            method=self.path_method,
+            dtype=np.float64 if double else np.float32,
+            home=X,
         )  # (n, n) or (m, n)
         if self.disconnected == "ignore" and self.n_connected_components_ > 1:
+            D = to_numpy(D)
             replace_infinite(D)
         kind = X.data if is_sparse(X) else X
-        self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), D.dtype.name))
+        self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), str(D.dtype).rpartition(".")[2]))
         among = self.dist_matrix_ if on_accelerator(kind) else D  # scaled on the device
         scaling = classical_scaling(
             among if marks is None else symmetric_part(D, marks), self.n_components, here,

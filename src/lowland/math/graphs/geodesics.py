@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse.csgraph import floyd_warshall, reverse_cuthill_mckee
 
-from lowland.arrays.namespace import Array, is_sparse, like, slices, to_numpy, xp_of
+from lowland.arrays.engines import has_kernels
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, slices, to_numpy, xp_of
 from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, ParameterError
 from lowland.kernels import graphs as kernels
@@ -32,6 +34,7 @@ from lowland.run.run import Run, run_for
 
 PathMethod = Literal["auto", "FW", "D"]
 
+_SWEEPS, _TILE = 4, 2048  # between two looks at whether a path became shorter; rows that are mirrored at a time
 IN_DOUBLE = 4096  # points up to which paths are summed in float64; above, in float32, which halves the memory
 _LANES = 16  # sources processed at once: as many float32 as fit in a cache line
 _AT_ONCE = 4  # blocks of sources per task: Ctrl-C waits for one task at most
@@ -89,7 +92,8 @@ def geodesic_distances(
     sources: np.ndarray | None = None,
     method: PathMethod = "auto",
     dtype: Any = None,
-) -> np.ndarray:
+    home: Array | None = None,
+) -> Array:
     """Return the lengths of the shortest paths between the points of a graph.
 
     Lengths are scaled by about their mean, so that sums neither overflow nor underflow. If float32 cannot represent
@@ -109,6 +113,8 @@ def geodesic_distances(
         algorithm. Both give the same distances up to rounding error.
     dtype : optional
         float64 or float32; by default that of the lengths up to 4,096 points, float32 above.
+    home : array, optional
+        An array on the device that finds the paths, where it has the memory; they are returned there.
 
     Returns
     -------
@@ -144,7 +150,11 @@ def geodesic_distances(
         _mirror(D, run)
         D = D if sources is None else D[sources]
     else:
-        D = _by_buckets(scaled, run, sources, dtype)
+        there = _by_sweeps(scaled, home, dtype) if has_kernels(home) and sources is None else None
+        if there is not None and abs(exponent) < _SINGLE // 4:
+            there *= 2.0**exponent
+            return there
+        D = _by_buckets(scaled, run, sources, dtype) if there is None else to_numpy(there)
     return _in_units(D, exponent, graph.length.dtype, run)
 
 
@@ -171,6 +181,29 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
     if highest > np.finfo(D.dtype).maxexp:
         raise DataError(f"Geodesic distances overflow {D.dtype}. Divide the data by a large number.")
     run.each("measuring distances", parts, multiply)
+    return D
+
+
+def _by_sweeps(graph: NeighborGraph, home: Array, dtype: np.dtype) -> Array | None:
+    """Sweeps over all edges for all sources, on the device of ``home``; None where it has too little memory."""
+    from lowland.kernels.on_device import relax
+
+    xp, n, device = xp_of(home), graph.n, device_of(home)
+    kind = xp.float32 if dtype == np.float32 else xp.float64
+    start, to = (like(each, home, each_kind) for each, each_kind in ((graph.start, xp.int64), (graph.to, xp.int32)))
+    length, changed = like(graph.length, home, kind), xp.ones((1,), dtype=xp.int32, device=device)
+    try:
+        D = xp.full((n, n), xp.inf, dtype=kind, device=device)
+    except RuntimeError:
+        return None
+    D.fill_diagonal_(0)
+    while int(changed[0]):
+        changed[:] = 0
+        for _ in range(_SWEEPS):
+            relax(start, to, length, D, changed)
+    for a, b in itertools.combinations_with_replacement(slices(n, _TILE), 2):
+        least = xp.minimum(D[a, b], D[b, a].T)  # sums from one end or from the other may round differently
+        D[a, b], D[b, a] = least, least.T
     return D
 
 
