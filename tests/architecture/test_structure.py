@@ -22,8 +22,8 @@ PARAMETERS = {flag.name for entry in entries().values() for flag in entry.flags}
 
 # Each heavy dependency is imported in one folder; two that would slow down every import, nowhere.
 DOORS = {
-    "numba": "kernels/", "triton": "kernels/", "array_api_compat": "arrays/", "torch": "arrays/", "threadpoolctl": "arrays/",
-    "dask": "run/", "pyarrow": "data/", "narwhals": "data/", "safetensors": "methods/",
+    "numba": "kernels/", "array_api_compat": "arrays/", "torch": "arrays/", "threadpoolctl": "arrays/",
+    "dask": "run/", "pyarrow": "data/", "narwhals": "data/", "safetensors": "methods/", "triton": "kernels/",
     "matplotlib": "plots/", "anywidget": "explorer/", "traitlets": "explorer/",
     "fastapi": "explorer/", "uvicorn": "explorer/", "click": "cli/", "rich": ("cli/", "run/"),
     "distributed": (), "pandas": (), "polars": (),
