@@ -18,7 +18,9 @@ def main() -> int:
     parser.add_argument("--only", metavar="JOB[,JOB]", help="run only these jobs")
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds of each comparison (5; with --quick 2)")
     parser.add_argument("--list", action="store_true", help="list the jobs and exit")
-    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md from the last results and exit")
+    parser.add_argument(
+        "--docs", action="store_true", help="write docs/develop/benchmarks.md from the last results and exit"
+    )
     asked = parser.parse_args()
     jobs = all_jobs()
     if asked.list:

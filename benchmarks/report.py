@@ -1,4 +1,4 @@
-"""Results: stored as JSON, printed as a table, and written to docs/benchmarks.md."""
+"""Results: stored as JSON, printed as a table, and written to docs/develop/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.lines import Bar, Line
 from benchmarks.registry import Job
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+PAGE = HERE.parent / "docs" / "develop" / "benchmarks.md"
 HEADINGS = ("job", "ours", "peer", "ratio", "required", "memory beyond the data", "remark")
 
 
@@ -89,7 +89,7 @@ def show(outcomes: Outcomes, *, judged: bool) -> None:
 
 
 def write_page(jobs: Mapping[str, Job]) -> None:
-    """Write docs/benchmarks.md from the last results of the named jobs, in their order; other sections are kept.
+    """Write docs/develop/benchmarks.md from the last results of the named jobs, in order; other sections are kept.
 
     If those were measured on another machine, the page keeps its name, and new sections name theirs.
     """

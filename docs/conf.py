@@ -51,6 +51,8 @@ html_title = "Lowland"
 html_static_path = ["theme/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_favicon = "theme/static/favicon.svg"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_show_sphinx = False
 html_theme_options = {
     "navigation_with_keys": False,

@@ -248,7 +248,7 @@ def factor_analysis() -> Any:
         image = ax.imshow(fa.loadings_, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
         for (i, j), value in np.ndenumerate(fa.loadings_):
             if abs(value) >= 0.3:
-                ink = "white" if abs(value) > 0.7 else INK
+                ink = "white" if abs(value) > 0.55 else INK
                 ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=ink)
         ax.set_xticks(range(3), ["factor 1", "factor 2", "factor 3"])
         ax.set_yticks(range(13), [n.replace("_", " ") for n in sample.names] if ax is panels[0] else [""] * 13)
@@ -321,64 +321,69 @@ def kernel_pca() -> Any:
 
 
 def mds() -> Any:
-    """Airports from their distances, a Shepard diagram, and the convergence of the stress."""
-    figure, (left, middle, right) = _panels(3, (10.5, 3.5))
-    airports = load_dataset("airports")
-    model = lowland.MDS(metric="precomputed", eps=1e-12).fit(airports.X)
-    Z = -model.embedding_  # west to the left, north at the top
-    left.scatter(*Z.T, s=20, color=STRONG, linewidths=0)
-    for name, z in zip(airports.names, Z, strict=True):
-        left.annotate(name, z, xytext=(4, 3), textcoords="offset points", fontsize="small", color=INK)
-    left.set_aspect("equal")
-    left.margins(0.15)
-    left.set_axis_off()
-    _title(left, "ten airports from their distances")
-    X = load_dataset("digits").X[:300]
+    """A map of 300 digits, its Shepard diagram, and the convergence of its stress."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.6))
+    digits = load_dataset("digits")
+    X, y = digits.X[:300], digits.y[:300]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         quick, plain = (lowland.MDS(accelerate=on, eps=1e-12, max_iter=200).fit(X) for on in (True, False))
+    for label in range(10):
+        color, marker = plots.style.COLORS[label], f"${label}$"
+        left.scatter(*quick.embedding_[y == label].T, s=26, color=color, marker=marker, linewidths=0)
+    left.set_aspect("equal")
+    left.set_xticks([])
+    left.set_yticks([])
+    _title(left, "300 handwritten digits")
     given, shown = (_distances(A) for A in (X, quick.embedding_))
     middle.plot([0, given.max()], [0, given.max()], color=MARK, linewidth=1)
     middle.scatter(given[::9], shown[::9], s=2, color=STRONG, alpha=0.4, linewidths=0)
     middle.set_xlabel("distance in the data")
-    middle.set_ylabel("distance in the embedding")
-    _title(middle, f"300 digits: stress-1 {quick.stress1_:.2f}")
+    middle.set_ylabel("distance in the map")
+    _title(middle, f"Shepard diagram: stress-1 {quick.stress1_:.2f}")
     least = min(*quick.trace_, *plain.trace_)
-    for run, color, words in ((plain, WEAK, "plain"), (quick, STRONG, "accelerated")):
+    for run, color, words in ((plain, "#7f8794", "plain"), (quick, STRONG, "accelerated")):
         right.plot(np.array(run.trace_[:-1]) / least - 1, color=color, label=words)
     right.set_yscale("log")
     right.set_ylim(bottom=1e-7)
     right.set_xlabel("iteration")
     right.legend(frameon=False)
-    _title(right, "relative excess stress")
+    _title(right, "stress above the minimum, relative")
+    for ax in (left, middle, right):
+        _quiet(ax)
     return figure
 
 
 def sammon_mapping() -> Any:
-    """Clusters: metric MDS preserves large distances, Sammon's mapping also small ones."""
-    figure, (left, middle, right) = _panels(3, (10.5, 3.5))
+    """Six clusters by MDS and by Sammon mapping; distances in the maps relative to those in the data."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.6))
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(6), 25)
-    far, near = 1.6 * rng.standard_normal((2, 10)), rng.standard_normal((6, 10))
-    X = far[y // 3] + near[y] + 0.2 * rng.standard_normal((150, 10))
+    X = 6 * rng.standard_normal((6, 10))[y] + 0.7 * rng.standard_normal((150, 10))
     models = {"MDS": lowland.MDS(eps=1e-9), "SammonMapping": lowland.SammonMapping()}
-    borders = np.quantile(_distances(X), np.linspace(0, 1, 16))
-    for ax, (name, model), color in zip((left, middle), models.items(), (WEAK, STRONG), strict=True):
+    given = _distances(X)
+    borders = np.quantile(given, np.linspace(0, 1, 11))
+    bins = np.digitize(given, borders[1:-1])
+    middles = [np.median(given[bins == b]) for b in range(10)]
+    for ax, (name, model), color in zip((left, middle), models.items(), ("#7f8794", STRONG), strict=True):
         Z = model.fit_transform(X)
-        ax.scatter(*Z.T, s=9, c=[f"C{c}" for c in y], linewidths=0)
+        for label in range(6):
+            style = {"color": plots.style.COLORS[label], "marker": plots.style.MARKERS[label]}
+            ax.scatter(*Z[y == label].T, s=14, linewidths=0, **style)
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_xticks([])
         ax.set_yticks([])
         _title(ax, name)
-        off = np.abs(_distances(Z) - _distances(X)) / _distances(X)
-        bins = np.digitize(_distances(X), borders[1:-1])
-        right.plot([np.median(_distances(X)[bins == b]) for b in range(15)], [off[bins == b].mean() for b in range(15)],
-                   "o-", color=color, markersize=4, label=name)  # fmt: skip
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlabel("distance")
-    right.legend(frameon=False)
-    _title(right, "mean relative error of distances")
+        ratio = _distances(Z) / given
+        right.plot(middles, [ratio[bins == b].mean() for b in range(10)], "o-", color=color, markersize=4, label=name)
+    right.axhline(1, color=MARK, linewidth=1)
+    right.set_ylim(0, None)
+    right.set_xlabel("distance in the data")
+    right.set_ylabel("mean of map / data")
+    right.legend(frameon=False, loc="lower right")
+    _title(right, "distances in the map, relative")
+    for ax in (left, middle, right):
+        _quiet(ax)
     return figure
 
 
@@ -447,11 +452,11 @@ def _distances(X: np.ndarray) -> np.ndarray:
     return pdist(X)
 
 
-def _panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
+def _panels(count: int, size: tuple[float, float], lines: int = 1) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(1, count, squeeze=False)[0]
+    return figure, figure.subplots(lines, count // lines, squeeze=False).ravel()
 
 
 def _title(ax: Any, words: str) -> None:
@@ -464,7 +469,7 @@ def locally_linear_embedding() -> Any:
     from lowland.errors import DataWarning
 
     iris, roll = load_dataset("iris"), load_dataset("swiss_roll", n=1000)
-    figure, axes = _panels(4, (13.0, 3.4))
+    figure, axes = _panels(4, (8.4, 7.0), lines=2)
     panels = (
         (iris.X, iris.y, {"disconnected": "ignore"}, "iris, disconnected graph: an artifact"),
         (iris.X, iris.y, {"disconnected": "connect"}, "iris, graph connected"),
@@ -592,7 +597,7 @@ def sequential_feature_selector() -> Any:
 
 def self_organizing_map() -> Any:
     """A grid fitted to a point cloud; the wine data on a map: U-matrix, rows and one component plane."""
-    figure, panels = _panels(4, (11.5, 3.0))
+    figure, panels = _panels(4, (8.6, 6.4), lines=2)
     rng = np.random.default_rng(0)
     angle, away = rng.uniform(0, 1.2 * np.pi, 2500), rng.uniform(1, 2, 2500)
     X = np.column_stack([away * np.cos(angle), away * np.sin(angle)])
@@ -881,7 +886,7 @@ def quality() -> Any:
     roll = load_dataset("swiss_roll", seed=1)
     flat, unrolled = lowland.PCA(2).fit_transform(roll.X), lowland.Isomap(2).fit_transform(roll.X)
     noise = np.random.default_rng(0).standard_normal((len(roll.X), 2))
-    figure, (left, middle, right) = _panels(3, (12.5, 3.8))
+    figure, (left, middle, right) = _panels(3, (11.0, 3.7))
     trust = lowland.quality.trustworthiness(roll.X, flat, n_neighbors=10, per_row=True)
     plots.embedding(flat, trust, title="PCA of a Swiss roll: trustworthiness per row", ax=left)
     shown = {"Isomap": unrolled, "PCA": flat, "noise": noise}
@@ -970,4 +975,37 @@ def _grid(parameter: str, values: tuple[int, ...], method: Any) -> Any:
             if name == "digits":
                 ax.set_title(f"{parameter} {value}", fontsize="medium", color=INK)
         line[0].set_ylabel(name, color=INK, fontsize="large")
+    return figure
+
+
+def growth_peers() -> Any:
+    """Time of a fit by the number of rows, in Lowland and in other libraries (``benchmarks/growth_peers.py``)."""
+    figure = _growth_by_library(("PCA", "t-SNE", "PaCMAP", "Isomap"), 1, 1.0)
+    figure.supylabel("seconds of a fit", fontsize="medium", color=INK)
+    return figure
+
+
+def growth_memory() -> Any:
+    """Memory beyond the data by the number of rows, in Lowland and in other libraries."""
+    figure = _growth_by_library(("t-SNE", "PaCMAP", "Isomap"), 2, 1e-6)
+    figure.supylabel("MB beyond the data", fontsize="medium", color=INK)
+    return figure
+
+
+def _growth_by_library(methods: tuple[str, ...], value: int, unit: float) -> Any:
+    """One panel per method: a value by the number of rows, with a line per library."""
+    curves = json.loads((ROOT / "benchmarks" / "growth_peers.json").read_text())["methods"]
+    looks = {"Lowland": (STRONG, "o"), "scikit-learn": (MARK, "s"), "pacmap": (MARK, "^")}
+    figure, panels = _panels(len(methods), (2.7 * len(methods), 3.2))
+    for ax, method in zip(panels, methods, strict=True):
+        for library, points in curves[method].items():
+            if library in looks:
+                color, marker = looks[library]
+                found = np.array([point for point in points if point[value] > 0])
+                line = {"color": color, "marker": marker, "markersize": 4, "label": library}
+                ax.loglog(found[:, 0], unit * found[:, value], **line)
+        ax.set_xlabel("rows")
+        ax.legend(frameon=False, fontsize="small", labelcolor=INK)
+        _title(ax, method)
+        _quiet(ax)
     return figure

@@ -45,7 +45,7 @@ def show(figure: Figure, fact: str) -> None:
     script = Path(sys._getframe(1).f_globals["__file__"]).stem
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{script}.png"
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=1650 / figure.get_figwidth())
     with Image.open(path) as picture:  # 256 colors suffice, at a third of the file size; median cut loses rare ones
         small = picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
     small.save(path, optimize=True)

@@ -205,7 +205,7 @@ def test_the_page_on_choosing_lists_every_method_once_per_table(heading):
 
 
 def test_sizes_on_the_page_on_choosing_were_measured():
-    measured = read(ROOT / "docs" / "benchmarks.md")
+    measured = read(ROOT / "docs" / "develop" / "benchmarks.md")
     for name, cells in lines_of("What each method preserves, and its cost"):
         for size in re.findall(r"\d+(?:,\d{3})+(?: × [\d,]+\d)?", cells):
             assert size in measured, name

@@ -85,6 +85,11 @@ class Autoencoder(
     4. Early stopping: stop when the validation loss no longer decreases, and keep the weights with the lowest one.
     5. The code of a row is z = f(x). The inverse transform is g(z).
 
+    See Also
+    --------
+    PCA : the best linear code.
+    LinearAutoencoder : the same without nonlinear layers.
+
     Notes
     -----
     Cost: 6 n w operations and one pass over the rows per epoch for w weights. Memory: w and a window of rows.

@@ -78,6 +78,12 @@ class ClassicalMDS(
     With ``n_landmarks`` = m, steps 1 to 3 use m rows spread evenly over the data, and step 4 places all others.
     ``metric`` may be a function of two rows.
 
+    See Also
+    --------
+    MDS : least squares on the distances instead of inner products.
+    PCA : the same map if the distances are Euclidean.
+    Isomap : the same with geodesic distances.
+
     Notes
     -----
     Cost: for Euclidean distances of rows that of ``PCA``. Otherwise n² d operations for the distances, about

@@ -52,6 +52,11 @@ class CorrespondenceAnalysis(
     4. Transform by the transition formula: a row lies at the mean of the standard coordinates of the columns, weighted
        by its profile.
 
+    See Also
+    --------
+    MultipleCorrespondenceAnalysis : several columns of categories.
+    TruncatedSVD : word counts without weights.
+
     Notes
     -----
     Cost: that of PCA of the table, and one more pass for the margins; sparse tables stay sparse. Memory: d² numbers up

@@ -71,6 +71,11 @@ class DiffusionMap(
     4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``math.graphs.laplacian``).
     5. New rows: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ (``math.graphs.nystrom``).
 
+    See Also
+    --------
+    SpectralEmbedding : eigenvectors without time.
+    Isomap : shortest paths instead of random walks.
+
     Notes
     -----
     Cost: n² (d + 20 k) operations and 8 n² bytes. With n_neighbors: the neighbor search, then hundreds of products

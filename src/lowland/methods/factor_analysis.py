@@ -84,6 +84,11 @@ class FactorAnalysis(
     4. Test the fit and the sampling adequacy (``math.factors.adequacy``); compute the weights of the factor scores
        (``math.factors.model``).
 
+    See Also
+    --------
+    PCA : components of the whole variance, without noise of each column.
+    FastICA : independent instead of uncorrelated factors.
+
     Notes
     -----
     Cost: one pass over the rows, n d² operations, then about ten eigenproblems of size d x d, independent of the number

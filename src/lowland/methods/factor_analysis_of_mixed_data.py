@@ -49,6 +49,12 @@ class FactorAnalysisOfMixedData(
        the leading eigenpairs of the covariance (``math.spectra.leading``).
     4. Transform by centering, dividing and projecting.
 
+    See Also
+    --------
+    MultipleCorrespondenceAnalysis : categories only.
+    PCA : numbers only.
+    TablePreparer : categories as numbers for any method.
+
     Notes
     -----
     Cost: one pass over the rows (two with text) and n K² + K³ operations for K numbers and levels. Memory: K² numbers;

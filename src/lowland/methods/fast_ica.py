@@ -50,6 +50,11 @@ class FastICA(
     4. Sort the components by negentropy, largest first, and make the largest weight of each source positive. The
        sources are y, and x = mean + A y.
 
+    See Also
+    --------
+    PCA : uncorrelated components.
+    ProjectionPursuit : a few non-Gaussian directions, with a p-value.
+
     Notes
     -----
     Cost: one pass to whiten, n d² operations, then n k² per iteration. The whitened rows are kept in memory where the

@@ -71,6 +71,11 @@ class FeatureAgglomeration(
     4. ``transform`` averages the columns of each cluster. The inverse transform assigns every column the value of its
        cluster.
 
+    See Also
+    --------
+    PCA : weighted sums of all columns.
+    FeatureFilter : selects columns instead of merging them.
+
     Notes
     -----
     Cost: n d² operations in one pass for the distances, d² for the tree; memory of order d².

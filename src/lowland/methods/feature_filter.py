@@ -54,6 +54,11 @@ class FeatureFilter(
        discovery rate (``math.selection.filter_scores``).
     4. ``transform`` returns the selected columns.
 
+    See Also
+    --------
+    L1Selector : columns with nonzero coefficients in a linear model.
+    SequentialFeatureSelector : search by the score of any model.
+
     Notes
     -----
     Cost: n d operations in one pass; d n log n for statistics in memory; n d² for mRMR, which needs all correlations.

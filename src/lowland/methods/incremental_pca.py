@@ -49,6 +49,10 @@ class IncrementalPCA(
     1. Merge the moments of each batch: count, mean and scatter matrix (``math.statistics.moments``).
     2. Compute the leading eigenpairs of the covariance matrix when a result is first read (``math.spectra.leading``).
 
+    See Also
+    --------
+    PCA : all rows at once, files included.
+
     Notes
     -----
     Cost: b d² operations per batch of b rows, and d³ when a result is read after new rows. Memory: d² numbers. A batch

@@ -82,6 +82,12 @@ class Isomap(
     4. Rows that are not landmarks, and new rows: geodesic distances through the nearest training rows, then Gower's
        formula.
 
+    See Also
+    --------
+    LocallyLinearEmbedding : local weights instead of shortest paths.
+    DiffusionMap : many paths instead of the shortest.
+    ClassicalMDS : Euclidean instead of geodesic distances.
+
     Notes
     -----
     Cost: for a graph with l edges, about n l operations for the shortest paths, 20 n² (k + 10) for the eigenvectors and

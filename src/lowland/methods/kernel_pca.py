@@ -76,6 +76,11 @@ class KernelPCA(
     3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training rows √λ a.
     4. On request, learn the inverse transform (``math.spectra.preimages``).
 
+    See Also
+    --------
+    PCA : the same with the linear kernel.
+    SpectralEmbedding : eigenvectors of a neighbor graph.
+
     Notes
     -----
     Cost: n² (d + 20 k) operations and 8 n² bytes, or little memory at a few times the time. With m landmarks

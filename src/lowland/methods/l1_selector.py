@@ -53,6 +53,12 @@ class L1Selector(
        to enter the path.
     4. ``transform`` returns the selected columns.
 
+    See Also
+    --------
+    TreeSelector : thresholds instead of a linear model.
+    SequentialFeatureSelector : search by the score of any model.
+    FeatureFilter : one column at a time, fast.
+
     Notes
     -----
     Cost: n d² for the moments, for any number of folds; then about m d for each time that a column enters or leaves,

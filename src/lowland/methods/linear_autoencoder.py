@@ -54,6 +54,11 @@ class LinearAutoencoder(
        stochastic gradient descent (``math.optimize.gradient_descent``).
     4. The codes are z = E(x - mean). The inverse transform is x = mean + Dz.
 
+    See Also
+    --------
+    PCA : the optimum in closed form.
+    Autoencoder : nonlinear layers.
+
     Notes
     -----
     Cost: one pass and n d² operations, then 2 d² k per step; with mini-batches 4 n d k and one pass per epoch. Memory:

@@ -103,6 +103,11 @@ class LinearDiscriminantAnalysis(
     3. Compute the principal axes of the class means in these coordinates. Mapped back, they are the discriminants.
     4. Predict the class that minimizes (x - μ_c)' S_W⁻¹ (x - μ_c) - 2 log π_c, where π_c is its prior.
 
+    See Also
+    --------
+    PCA : largest variance, without labels.
+    FeatureFilter : columns that separate classes, one at a time.
+
     Notes
     -----
     Cost: one pass over the rows and n d² + 9 d³ operations; n² d with fewer rows than columns in memory. Memory:

@@ -32,6 +32,11 @@ class LocalMAP(
     2. The third phase with adjusted forces and pairs (``math.embeddings.pairs``).
     3. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.new_points``).
 
+    See Also
+    --------
+    PaCMAP : the same without the last phase.
+    UMAP : attraction and repulsion on a neighbor graph.
+
     Notes
     -----
     Cost: that of ``PaCMAP``, and a draw of the further pairs every ten iterations of the last phase. Random draws are

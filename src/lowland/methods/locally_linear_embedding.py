@@ -74,6 +74,11 @@ class LocallyLinearEmbedding(
     3. Compute the eigenvectors of the smallest eigenvalues (``math.spectra.trailing``).
     4. New rows: reconstruction weights of their nearest training rows, applied to the coordinates of these.
 
+    See Also
+    --------
+    Isomap : geodesic distances.
+    SpectralEmbedding : weights by distance instead of reconstruction.
+
     Notes
     -----
     Cost: the neighbor search, n m (d m + m²) operations for m neighbors, and a sparse eigenvalue problem.

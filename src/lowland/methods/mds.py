@@ -58,6 +58,12 @@ class MDS(
     4. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
        smallest (``math.scaling.new_points``).
 
+    See Also
+    --------
+    ClassicalMDS : eigenvectors instead of iterations.
+    SammonMapping : more weight on small distances.
+    TSNE : neighbors instead of distances.
+
     Notes
     -----
     Cost: n² k operations per iteration, tens of iterations. Memory: one n x n matrix, in float32 beyond 4,096

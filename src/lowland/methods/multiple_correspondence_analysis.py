@@ -57,6 +57,11 @@ class MultipleCorrespondenceAnalysis(
     4. Adjust the inertias on request (``math.correspondence.categories``).
     5. Transform by the mean of the standard coordinates of the levels of a row.
 
+    See Also
+    --------
+    CorrespondenceAnalysis : one table of counts.
+    FactorAnalysisOfMixedData : numbers and categories.
+
     Notes
     -----
     Cost: two passes over the rows, n Q²/2 counts, and K³ operations for K levels of all columns. Memory: K² numbers;

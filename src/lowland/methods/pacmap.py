@@ -33,6 +33,12 @@ class PaCMAP(
     4. Minimize by Adam (``math.embeddings.descent``, ``math.embeddings.pairs``).
     5. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.new_points``).
 
+    See Also
+    --------
+    LocalMAP : clearer gaps between clusters.
+    UMAP : pairs of a neighbor graph only.
+    TSNE : the most accurate neighborhoods.
+
     Notes
     -----
     Cost: the neighbor search, and 450 iterations over 70 pairs per row. The same seed gives the same bits on any number

@@ -78,6 +78,13 @@ class PCA(
     3. Choose the number of components (``math.spectra.component_rules``).
     4. Transform by z = U'(x - mean). The inverse transform is x = mean + Uz.
 
+    See Also
+    --------
+    IncrementalPCA : rows that arrive in batches.
+    TruncatedSVD : without centering, for sparse counts.
+    FactorAnalysis : noise of each column apart.
+    KernelPCA : nonlinear components.
+
     Notes
     -----
     Cost: one pass over the rows and n d² + d³ operations (n² d + n³ with fewer rows than columns). Memory: d² numbers;

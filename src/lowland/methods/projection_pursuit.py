@@ -58,6 +58,11 @@ class ProjectionPursuit(
     5. Run the same search on Gaussian noise. The p-value is the fraction of noise tables with an index at least as
        large.
 
+    See Also
+    --------
+    FastICA : all independent components.
+    PCA : largest variance.
+
     Notes
     -----
     Cost: one pass to sample the rows and, where the sample is smaller than the data, one for the moments. Then the

@@ -45,6 +45,11 @@ class SammonMapping(
     5. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
        smallest (``math.scaling.new_points``).
 
+    See Also
+    --------
+    MDS : all distances with equal weight.
+    TSNE : neighbors instead of distances.
+
     Notes
     -----
     Cost: n² k operations per iteration, tens to hundreds of iterations. Memory: one n x n matrix, in float32

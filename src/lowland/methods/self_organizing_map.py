@@ -66,6 +66,11 @@ class SelfOrganizingMap(
     4. The coordinates of a row are the grid position of its best-matching unit. The inverse transform returns the
        prototype of the unit.
 
+    See Also
+    --------
+    VectorQuantizer : prototypes without a grid.
+    UMAP : a place for each row.
+
     Notes
     -----
     Cost: 2 n u d operations and one pass over the rows per epoch, about 25 epochs. Memory: u d; the table is never held

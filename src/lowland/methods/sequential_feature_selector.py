@@ -61,6 +61,11 @@ class SequentialFeatureSelector(
        (``math.selection.subset_search``).
     4. ``transform`` returns the selected columns.
 
+    See Also
+    --------
+    L1Selector : all columns at once, by a penalty.
+    FeatureFilter : one column at a time, fast.
+
     Notes
     -----
     Cost: a forward search scores about k d subsets with F fits each, for F folds. In closed form the moments cost

@@ -76,6 +76,12 @@ class SpectralEmbedding(
     4. New rows: Nyström extension, the weighted mean of their neighbors' coordinates divided by 1 - λ
        (``math.graphs.nystrom``).
 
+    See Also
+    --------
+    DiffusionMap : coordinates with a distance of their own.
+    UMAP : starts from these coordinates.
+    Isomap : geodesic distances.
+
     Notes
     -----
     Cost: the neighbor search, 12 bytes per edge and direction, and hundreds of products with a sparse matrix. With

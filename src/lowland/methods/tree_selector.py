@@ -61,6 +61,11 @@ class TreeSelector(
     4. Permute each column in the held-out rows: the decrease of the score is its permutation importance.
     5. ``transform`` returns the columns of the pruned tree, or the k most important ones.
 
+    See Also
+    --------
+    L1Selector : a linear model.
+    SequentialFeatureSelector : search by the score of any model.
+
     Notes
     -----
     Cost: F + 1 trees of about n d log²n each, for F folds; the importances cost n times the number of columns used

@@ -38,6 +38,11 @@ class TruncatedSVD(
     2. Compute its leading eigenpairs (``math.spectra.leading``). Their square roots are the singular values.
     3. Transform by Z = XV. The inverse transform is ZV'.
 
+    See Also
+    --------
+    PCA : the same after centering.
+    CorrespondenceAnalysis : counts, by chi-squared distances.
+
     Notes
     -----
     Cost: one pass over the rows and n d² + d³ operations up to 2000 columns; for wider tables, a few passes of n d k

@@ -105,6 +105,12 @@ class TSNE(
        sample in more (``math.embeddings.repulsion``).
     4. New rows: gradient descent in the field of the training rows (``math.embeddings.new_points``).
 
+    See Also
+    --------
+    UMAP : faster for many rows, more compact groups.
+    PaCMAP : the arrangement of groups, too.
+    PCA : distances and axes with a meaning.
+
     Notes
     -----
     Cost: the neighbor search, then per iteration one pass over the edges, about 4 * perplexity per row, and the

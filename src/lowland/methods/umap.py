@@ -130,6 +130,12 @@ class UMAP(
     5. New rows: the same descent, each by itself among the training rows (``edge_placing``). The inverse transform is a
        local linear regression (``local_inverse``).
 
+    See Also
+    --------
+    TSNE : more accurate neighborhoods.
+    PaCMAP : the arrangement of groups, too.
+    SpectralEmbedding : the start of the map.
+
     Notes
     -----
     Cost: the neighbor search, then about n · n_neighbors · (1 + negative_sample_rate) / 2 pairs per epoch. Distances

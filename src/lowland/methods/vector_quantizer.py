@@ -52,6 +52,11 @@ class VectorQuantizer(
     4. The coordinates are the distances to the code vectors, or the index of the nearest one. The inverse transform
        returns the nearest code vector.
 
+    See Also
+    --------
+    SelfOrganizingMap : prototypes on a grid.
+    PCA : continuous coordinates.
+
     Notes
     -----
     Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; a file is never

@@ -38,6 +38,11 @@ class Whitening(
     2. Compute the whitening matrix from the eigenpairs of the covariance (``math.spectra.whitening_matrices``).
     3. Transform by z = W(x - mean). The inverse transform uses the pseudo-inverse of W.
 
+    See Also
+    --------
+    PCA : components with their variances.
+    FastICA : independent components, which begins with whitening.
+
     Notes
     -----
     Cost: one pass over the rows and n d² + d³ operations. Memory: d² numbers.
