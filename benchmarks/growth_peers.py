@@ -1,7 +1,7 @@
 """Time and memory by the number of rows, ours and the peers', a script of its own.
 
-``PYTHONPATH=src python benchmarks/growth_peers.py FILE`` needs the peers of the extra ``bench``. FILE is an .npz with X,
-60,000 images of MNIST as 50 principal components. Every library runs in a process of its own, with its default
+``PYTHONPATH=src python benchmarks/growth_peers.py FILE`` needs the peers of the extra ``bench``. FILE is an .npz with
+X, 60,000 images of MNIST as 50 principal components. Every library runs in a process of its own, with its default
 parameters, on all cores; the sizes follow each other. With the variable OUT set it writes growth_peers.json to that
 folder; kept beside this file, it is drawn by docs/pictures.py.
 """
