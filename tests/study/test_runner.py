@@ -103,7 +103,7 @@ def test_a_callback_returning_false_stops_the_study(iris):
         study = lowland.compare(iris.X, None, ["pca", "isomap"], cache=False)
     assert not study.complete
     assert heard[0].stage == "comparing methods"
-    assert heard[0].total == 3
+    assert 0 < heard[0].done < heard[0].total  # the expected seconds of all trials
 
 
 def test_the_worker_gives_the_same_results_and_a_trial_that_cannot_be_pickled_fails(iris):

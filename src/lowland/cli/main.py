@@ -26,6 +26,7 @@ from lowland.cli.verbs.evaluate import evaluate
 from lowland.cli.verbs.explore import explore
 from lowland.cli.verbs.fit import fit
 from lowland.cli.verbs.inspect import inspect, look, methods
+from lowland.cli.verbs.plan import plan
 from lowland.cli.verbs.reliability import reliability
 from lowland.cli.verbs.sample import sample
 from lowland.errors import LowlandError, file_error, was_interrupted
@@ -200,8 +201,8 @@ completion = Command(
 cli = Lowland(
     "lowland",
     commands=[
-        look, explore, fit, transform, inverse, predict, evaluate, reliability, describe, compare, dimension, inspect,
-        components, methods, sample, completion,
+        look, explore, plan, fit, transform, inverse, predict, evaluate, reliability, describe, compare, dimension,
+        inspect, components, methods, sample, completion,
     ],
     params=[
         Option("--version", "Print the version.", is_flag=True, is_eager=True, expose_value=False,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from lowland.errors import ParameterError
+from lowland.methods.registry import entries, match_method
 from lowland.suggestions import did_you_mean, suggested
 
 if TYPE_CHECKING:
@@ -174,6 +176,29 @@ class CommandGroup(click.Group):
         return f"There is no {what} {name!r}. {hint}"
 
 
+class MethodCommands(CommandGroup):
+    """One command per method in the index, built on demand by ``command_of``."""
+
+    def __init__(self, name: str, command_of: Callable[[Entry], click.Command], **rest: Any) -> None:
+        super().__init__(name, **rest)
+        self.command_of = command_of
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the methods."""
+        return sorted(entry.verb for entry in entries().values())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a method, by its name or its class name, with or without dashes."""
+        entry = match_method(cmd_name)
+        return None if entry is None else self.command_of(entry)
+
+    def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
+        """Return the message for an unknown method, or for a file name in place of the method."""
+        if Path(name).suffix or Path(name).exists():
+            return f"{name!r} is not a method. Write the method before the file: lowland {self.name} pca {name}"
+        return super().missing(ctx, name, what)
+
+
 # --- types of values --------------------------------------------------------------------------------------------------
 
 
@@ -321,6 +346,28 @@ def allowed_values(flag: Flag) -> str:
 def parameter_options(entry: Entry) -> list[click.Parameter]:
     """Return the options for the parameters of a method, in a section of the help."""
     return section(f"Parameters of {entry.name}", *(option_of(flag) for flag in entry.flags if is_settable(flag)))
+
+
+def estimator_of(entry: Entry, parameters: dict[str, Any]) -> Any:
+    """Create the estimator; an invalid value is reported with the name of its flag."""
+    from lowland.methods.base.params import parameters_of
+    from lowland.methods.registry import load_method
+
+    ctx = click.get_current_context()
+    cls: Any = load_method(entry.name)
+    asked: dict[str, Any] = {}
+    limits = {p.name: p for p in parameters_of(cls)}
+    for option in ctx.command.params:
+        name = option.name or ""
+        if name not in parameters or ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        asked[name] = parameters[name]
+        if not limits[name].fits(asked[name]):
+            wanted = command_line_text(limits[name].wanted)
+            raise click.BadParameter(f"{asked[name]!r}. It must be {wanted}.", ctx, option)
+    if "random_state" in limits:
+        asked.setdefault("random_state", DEFAULT_SEED)
+    return cls(**asked)
 
 
 def option_of(flag: Flag) -> Option:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lowland import quality
 from lowland.arrays.namespace import to_numpy
+from lowland.data.rows import ArrayRows
 from lowland.data.stored_table import StoredTable
 from lowland.data.write import atomic_write
 from lowland.errors import LowlandError, unmarked
@@ -30,11 +31,12 @@ from lowland.explorer.workspace import (
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.statistics.sampling import evenly_spread
+from lowland.methods.base.plan import plan_of
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import FIRST, find_method, load_method
 from lowland.plain import to_plain
 from lowland.run.local import LocalRun
-from lowland.run.processes import Clock, PeakMemory, Send, error_text, is_idle
+from lowland.run.processes import PeakMemory, Send, error_text, is_idle
 from lowland.run.progress import COMPILING, Progress, watch_compiling
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
@@ -53,9 +55,6 @@ SAMPLE = 20_000  # rows up to which all are measured
 MOST_COMPONENTS = 50  # of a scree
 MOST_LOADINGS = 2_000  # columns
 MOST_BYTES = 128 * 2**20  # of one map in the cache
-SIZES = (250, 500, 1_000, 2_000, 4_000)  # rows of the samples that are fitted for an estimate
-ENOUGH = 0.7  # seconds of one sample after which no larger one is fitted
-LIMIT = 4.0  # seconds of all samples
 STARTED = "It started from the map before it, so it depends on that map. Compute it from scratch to compare."
 NOT_STARTED = (
     "The map before it has another number of components or of fitted rows, so this one was computed from scratch."
@@ -405,67 +404,15 @@ def _restore_map(key: str, folder: Path, send: Send) -> dict[str, Any] | None:
     return {"measured": record["measured"]}
 
 
-# --- estimates: small samples of the rows are fitted, and the cost is extrapolated ---
+# --- estimates ---
 
 
 def estimate(message: dict[str, Any], send: Send) -> dict[str, Any]:
-    """Estimate the seconds and the bytes of a map."""
+    """Estimate the seconds and the bytes of a map: those of the plan of its method."""
     task = MapTask.open(message)
-    points = _timed_fits(task)
-    n, (m, seconds, memory) = task.size.n, points[-1]
-    if m >= n:
-        basis = f"measured: a fit of all {n:,} rows took {seconds:.2g} s"
-        return {"seconds": seconds, "low": seconds / 1.5, "high": 1.5 * seconds, "bytes": int(memory), "basis": basis}
-    planned = task.planned
-    capped = planned.fitted_rows or planned.parameters.get("n_landmarks")  # pairs only among some rows
-    pairs = task.traits.study.all_pairs_up_to is not None and capped is None
-    power = 2.0 if pairs else 1.1
-    used = 3 * 8 * n * task.size.d + memory * (n / m) ** (2 if pairs else 1)  # the table, two copies, and the fit
-    sizes = " and ".join(f"{p[0]:,}" for p in points[-2:])
-    times = " and ".join(f"{p[1]:.2g} s" for p in points[-2:])
-    basis = f"fits of {sizes} rows took {times}; extrapolated to {n:,} rows as n^{power:g}"
-    # a fixed part, and a part that grows as n^power, from the two largest samples
-    growth = seconds / m**power
-    if len(points) > 1:
-        k, s = points[-2][:2]
-        growth = max((seconds - s) / (m**power - k**power), 0.2 * growth)  # noise may hide the growth
-    found = max(0.0, seconds - growth * m**power) + growth * n**power
-    return {"seconds": found, "low": found / 2.5, "high": 2.5 * found, "bytes": int(used), "basis": basis}
-
-
-def _timed_fits(task: MapTask) -> list[tuple[int, float, int]]:
-    """Rows, seconds and bytes of fits of samples, until one takes long enough to extrapolate from."""
-    found: list[tuple[int, float, int]] = []
-    n, begun = task.size.n, time.perf_counter()
-    for m in sorted({min(each, n) for each in SIZES}):
-        if len(found) > 1 and (found[-1][1] > ENOUGH or time.perf_counter() - begun > LIMIT):
-            break
-        chosen = evenly_spread(n, m, np.random.default_rng(SEED)) if m < n else np.ones(n, dtype=bool)
-        try:
-            if not found:
-                _timed_fit(task, chosen)  # loads libraries and compiled code
-            found.append((m, *_timed_fit(task, chosen)))
-        except Exception:  # too few rows for the parameters: a larger sample may do
-            if m == n or m == SIZES[-1]:
-                raise
-    return found
-
-
-def _timed_fit(task: MapTask, chosen: np.ndarray) -> tuple[float, int]:
-    """Seconds, compilation excluded, and bytes of a fit of some rows."""
-    X, labels = np.ascontiguousarray(task.rows.X[chosen]), task.labels
-    y = None if labels.codes is None else labels.codes[chosen]
-    own = replace(task.planned, fitted_rows=None, shared_neighbors=None)
-    landmarks = own.parameters.get("n_landmarks")
-    if landmarks and landmarks >= len(X):
-        own = replace(own, parameters={**own.parameters, "n_landmarks": max(2, len(X) // 2)})
-    est = load_method(own.method)(**own.parameters)
-    clock = Clock()
-    with warnings.catch_warnings(), PeakMemory() as memory, config(progress=False):
-        warnings.simplefilter("ignore")
-        clock.restart()
-        if task.traits.reads_text:
-            est.fit(task.stored.select(task.rows.features, np.flatnonzero(chosen)))
-        else:
-            fitted_coordinates(est, own, SharedInputs(X, y, None, None, SEED, labels.classes))
-    return clock.seconds, memory.bytes or 0
+    est = load_method(task.planned.method)(**task.planned.parameters)
+    classes = 2 if task.labels.classes is None else len(task.labels.classes)
+    found = plan_of(est, ArrayRows(task.rows.X), task.planned.fitted_rows, classes)
+    basis = f"Expected for {found.rows:,} rows: {found.algorithm}."
+    used, seconds = int(found.bytes + 2 * found.table_bytes), found.seconds
+    return {"seconds": seconds, "low": seconds / 2, "high": 2 * seconds, "bytes": used, "basis": basis}

@@ -42,7 +42,7 @@ class Session:
         self.store = Store(self.workspace.database)
         self.events = Events()
         self.queue = Queue(self.workspace.root, limits)
-        self.tasks: dict[str, Job] = {}  # by the id of the table, map or estimate
+        self.tasks: dict[str, Job] = {}  # by the id of the table, the map or the estimate
         self._stored: OrderedDict[str, Any] = OrderedDict()
         self._mark_broken()
         self._remove_leftovers()
@@ -341,7 +341,7 @@ class Session:
             self.delete_map(record["id"])
         if name in self.tasks:
             self.queue.cancel(self.tasks[name])
-        for kind in ("selection", "state", "estimate"):
+        for kind in ("selection", "state"):
             for record in self.store.all(kind, table=name):
                 self.store.delete(kind, record["id"])
         self.store.delete("table", name)

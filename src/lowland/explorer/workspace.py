@@ -103,7 +103,7 @@ def default_workspace(folder: Path) -> Path:
 
 
 Record = dict[str, Any]
-KINDS = ("table", "map", "selection", "state", "estimate", "placed")
+KINDS = ("table", "map", "selection", "state", "placed")
 
 
 class Store:

@@ -33,6 +33,7 @@ from lowland.math.networks.training import (
 from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.math.statistics.rescaling import UniformScaling
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import Callback, StudyHints
@@ -65,6 +66,7 @@ class Autoencoder(
     verb="autoencoder",
     title="autoencoder",
     group="Networks and prototypes",
+    cost=costs.network,
     streams=True,
     order_free=False,
     study=StudyHints(limited=_limited_in_a_study),

@@ -35,6 +35,7 @@ from lowland.math.spectra.leading import fix_signs
 from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import SelectedRows, count_rows
+from lowland.methods.base import costs
 from lowland.methods.base.choices import choose_landmarks, positional
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import (
@@ -56,6 +57,7 @@ class ClassicalMDS(
     verb="classical-mds",
     title="classical MDS",
     group="Distances",
+    cost=costs.scaled_distances,
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     streams=True,

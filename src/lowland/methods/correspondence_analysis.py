@@ -21,6 +21,7 @@ from lowland.math.correspondence.profiles import (
 )
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import Method, attribute
 from lowland.methods.base.traits import StudyHints
@@ -32,6 +33,7 @@ class CorrespondenceAnalysis(
     verb="ca",
     title="correspondence analysis",
     group="Categories and counts",
+    cost=costs.profiles,
     streams=True,
     takes_sparse=True,
     reads="counts",

@@ -26,6 +26,7 @@ from lowland.math.graphs.laplacian import DiffusionCoordinates, diffusion_coordi
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
@@ -53,6 +54,7 @@ class DiffusionMap(
     verb="diffusion-map",
     title="diffusion map",
     group="Manifolds",
+    cost=costs.diffusion,
     attributes=METRIC_ATTRIBUTES,
     tolerance=1e-9,
     missing_remedy=SKIP_MISSING,

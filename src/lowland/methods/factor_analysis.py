@@ -43,6 +43,7 @@ from lowland.math.statistics.latent_gaussian import (
     expectation_maximization,
 )
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param
@@ -61,6 +62,7 @@ class FactorAnalysis(
     verb="factor-analysis",
     title="factor analysis",
     group="Linear",
+    cost=costs.factors,
     axis="factor ",
     scale_free=True,
     linear=True,

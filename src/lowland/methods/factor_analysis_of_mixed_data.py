@@ -15,6 +15,7 @@ from lowland.math.correspondence.categories import Expanded, MixedPoints
 from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base import costs
 from lowland.methods.base.category_map import CategoryMap
 from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import attribute, param
@@ -30,6 +31,7 @@ class FactorAnalysisOfMixedData(
     verb="famd",
     title="FAMD",
     group="Categories and counts",
+    cost=costs.levels,
     streams=True,
     reads="mixed",
     missing_remedy="Set `missing='category'` to make missing categories a level of their own.",

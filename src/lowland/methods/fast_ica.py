@@ -19,6 +19,7 @@ from lowland.math.ica.whitened_rows import Contrast, WhitenedRows, already_white
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.math.spectra.leading import fix_signs
 from lowland.math.spectra.operators import Affine
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.run.run import Run
@@ -28,6 +29,7 @@ class FastICA(
     InvertibleMethod,
     verb="fast-ica",
     group="Linear",
+    cost=costs.sources,
     axis="IC",
     scale_free=True,
     linear=True,

@@ -30,6 +30,7 @@ from lowland.math.selection.column_clustering import (
     named_groups,
     uses_spanning_tree,
 )
+from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.column_map import TakeColumns
 from lowland.methods.base.method import InvertibleMethod, attribute, param
@@ -50,6 +51,7 @@ class FeatureAgglomeration(
     verb="agglomerate",
     title="feature agglomeration",
     group="Columns",
+    cost=costs.column_tree,
     scale_free=True,
     streams=True,
     width_parameter="n_clusters",

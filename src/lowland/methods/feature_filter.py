@@ -21,6 +21,7 @@ from lowland.math.selection.dependence import ColumnReader, column_scores, discr
 from lowland.math.selection.filter_scores import IN_MEMORY, StatisticName
 from lowland.math.selection.subset_search import Step, numbered
 from lowland.math.statistics.labels import Target
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
@@ -34,6 +35,7 @@ class FeatureFilter(
     verb="select-filter",
     title="feature filter",
     group="Columns",
+    cost=costs.column_scores,
     streams=True,
     takes_sparse=True,
     reads_y=True,

@@ -13,6 +13,7 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import as_rule
 from lowland.math.spectra.principal_axes import AxesRequest, axes_of_moments
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
@@ -35,6 +36,7 @@ class IncrementalPCA(
     verb="incremental-pca",
     title="incremental PCA",
     group="Linear",
+    cost=costs.moments,
     axis="PC",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +31,8 @@ from lowland.math.graphs.geodesics import (
 )
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.search import ByGivenDistances
-from lowland.math.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
+from lowland.math.scaling.classical import Placement, Scaling, classical_scaling
+from lowland.methods.base import costs
 from lowland.methods.base.choices import choose_landmarks, ignored, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
@@ -48,14 +50,12 @@ from lowland.methods.base.neighborhood import (
     scikit_learn_neighbors,
     with_left_out,
 )
+from lowland.methods.base.plan import require_memory
 from lowland.methods.base.traits import StudyHints
+from lowland.run.cost import Size
 from lowland.run.local import LocalRun
-from lowland.run.memory import show_bytes
 from lowland.run.run import Run, run_for
 
-_MANY = 30_000  # rows above which the cost of all pairs is announced
-_LANDMARKS = 1000  # a number of landmarks that is usually enough
-_PAIR = 4e-8  # seconds per pair of rows, measured on two cores with swiss rolls of 10,000 rows
 _SHORTEST = 1e-150  # a longest edge below this: its square underflows
 
 
@@ -63,6 +63,7 @@ class Isomap(
     GraphMethod,
     verb="isomap",
     group="Manifolds",
+    cost=costs.geodesic,
     attributes=METRIC_ATTRIBUTES,
     tolerance=1e-7,
     missing_remedy=SKIP_MISSING,
@@ -185,7 +186,9 @@ class Isomap(
         given = rows.is_sparse and neighborhood.metric.precomputed  # a graph, whose edges are checked there
         X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
-        self._announce_cost(X.shape[0], here)
+        size = Size(X.shape[0], X.shape[1], rows.dtype.itemsize)
+        if self.disconnected != "largest":  # how many rows are left is known only later
+            require_memory(self, size, self._less_memory())
         found = neighborhood.graph(X, here, graph)
         self.__dict__.update(found.attributes(X))
         if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
@@ -195,7 +198,7 @@ class Isomap(
             )
         marks = self._landmarks(found)  # (m,) numbers among the embedded points, or None
         n = found.graph.n
-        self._require(n, marks, here)
+        self._require(replace(size, n=n), marks)
         double = n <= IN_DOUBLE and rows.dtype == np.float64
         D = geodesic_distances(
             found.graph,
@@ -241,41 +244,16 @@ class Isomap(
         mark[[int(np.argmax(label == c)) for c in without]] = True
         return np.flatnonzero(mark)
 
-    def _require(self, n: int, marks: np.ndarray | None, run: Run) -> None:
+    def _require(self, size: Size, marks: np.ndarray | None) -> None:
         """Raise an error for more dimensions than the points span, or for more memory than the budget allows."""
-        m, points = (n, "rows") if marks is None else (len(marks), "landmarks")
+        m, points = (size.n, "rows") if marks is None else (len(marks), "landmarks")
         if self.n_components >= m:
             remedy = f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
             raise refusal(self, f"{m} {points} span at most {m - 1} dimensions.", remedy, "n_components")
-        self._require_memory(n, m, run)
+        require_memory(self, size, self._less_memory())
 
-    def _announce_cost(self, n: int, run: Run) -> None:
-        """Say before the long work what it costs: an error beyond the memory budget, a warning for very many rows."""
-        m = n if self.n_landmarks is None else min(self.n_landmarks, n)
-        if self.disconnected != "largest":  # how many rows are left is known only later
-            self._require_memory(n, m, run)
-        if m == n > _MANY:
-            warn(
-                f"Isomap of {n:,} rows: the shortest paths between all pairs need about "
-                f"{show_bytes(self._bytes(n, n))} of memory and about {_minutes(n)}. "
-                f"`Isomap(n_landmarks={_LANDMARKS})` takes seconds.",
-                DataWarning,
-            )
-
-    def _require_memory(self, n: int, m: int, run: Run) -> None:
-        """Raise an error if distances from m of n rows exceed the memory budget."""
-        if m < n:
-            run.require(self._bytes(n, m), f"Isomap of {n:,} rows with {m:,} landmarks", "Lower `n_landmarks`")
-            return
-        paths = f", with the shortest paths between all pairs (about {_minutes(n)})," if n > _MANY else ""
-        subject = f"Isomap of {n:,} rows{paths}"
-        run.require(self._bytes(n, n), subject, f"Set `n_landmarks={_LANDMARKS}`, which takes seconds")
-
-    def _bytes(self, n: int, m: int) -> int:
-        """The memory for the distances from m of n rows and for their eigenvectors."""
-        return m * n * (8 if n <= IN_DOUBLE else 4) + bytes_to_solve(
-            m, self.n_components, whole=self.eigen_solver == "dense"
-        )
+    def _less_memory(self) -> str:
+        return "Set `n_landmarks`" if self.n_landmarks is None else "Lower `n_landmarks`"
 
     def _keep(self, scaling: Scaling) -> None:
         Z = self.embedding_
@@ -397,9 +375,3 @@ class Isomap(
 
     def _kept_points(self) -> int:
         return int(self.dist_matrix_.shape[1])
-
-
-def _minutes(n: int) -> str:
-    """The time that all pairs of n rows take, in words."""
-    count = max(1, round(_PAIR * n * n / 60))
-    return "1 minute" if count == 1 else f"{count:,} minutes"

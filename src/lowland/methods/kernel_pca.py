@@ -28,6 +28,7 @@ from lowland.math.spectra.kernel_axes import (
 )
 from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.math.statistics.sampling import SelectedRows, count_rows
+from lowland.methods.base import costs
 from lowland.methods.base.choices import choose_landmarks, ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import Metric
@@ -57,6 +58,7 @@ class KernelPCA(
     verb="kernel-pca",
     title="kernel PCA",
     group="Manifolds",
+    cost=costs.kernel,
     takes_sparse=True,
     streams_with_landmarks=True,
     study=StudyHints(parameters={"kernel": "rbf", "gamma": "median"}, all_pairs_up_to=ALL_PAIRS),

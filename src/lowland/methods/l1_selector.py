@@ -18,6 +18,7 @@ from lowland.math.selection.lasso import Solution
 from lowland.math.selection.lasso_path import LassoData, LassoPath, LassoProblem, Layout, in_own_units
 from lowland.math.selection.subset_search import numbered
 from lowland.math.statistics.labels import Kind, Target
+from lowland.methods.base import costs
 from lowland.methods.base.choices import folds_parameter, positional
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
@@ -32,6 +33,7 @@ class L1Selector(
     verb="select-l1",
     title="L1 selection",
     group="Columns",
+    cost=costs.lasso,
     streams=True,
     reads_y=True,
     needs_y=True,

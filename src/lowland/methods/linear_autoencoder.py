@@ -19,6 +19,7 @@ from lowland.math.networks.linear_autoencoder import (
 from lowland.math.optimize.outcome import Divergence
 from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
@@ -31,6 +32,7 @@ class LinearAutoencoder(
     verb="linear-autoencoder",
     title="linear autoencoder",
     group="Linear",
+    cost=costs.linear_network,
     linear=True,
     streams=True,
     takes_sparse=True,

@@ -48,6 +48,7 @@ from lowland.math.statistics.labels import (
     merged_classes,
     normalized_priors,
 )
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod, in_library_of
@@ -78,6 +79,7 @@ class LinearDiscriminantAnalysis(
     verb="lda",
     title="LDA",
     group="Labels",
+    cost=costs.discriminants,
     axis="LD",
     scale_free=True,
     linear=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lowland.math.embeddings.pairs import LocalAdjustment, Pairs
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional
 from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
@@ -12,6 +13,7 @@ class LocalMAP(
     PairEmbedding,
     verb="localmap",
     group="Neighbor embeddings",
+    cost=costs.pairs,
     order_free=False,
     min_rows=4,
     study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),

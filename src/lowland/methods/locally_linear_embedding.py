@@ -26,6 +26,7 @@ from lowland.math.graphs.locally_linear import (
 )
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import NeighborGraph
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import Metric
@@ -57,6 +58,7 @@ class LocallyLinearEmbedding(
     verb="locally-linear-embedding",
     title="LLE",
     group="Manifolds",
+    cost=costs.local_weights,
     tolerance=1e-6,
     study=StudyHints(n_neighbors=12),
 ):

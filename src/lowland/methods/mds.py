@@ -19,6 +19,7 @@ from lowland.math.scaling.isotonic import IsotonicCurve
 from lowland.math.scaling.majorization import Configuration, stress_majorization
 from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.nonmetric import nonmetric_scaling
+from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import (
@@ -37,6 +38,7 @@ class MDS(
     Method,
     verb="mds",
     group="Distances",
+    cost=costs.stress,
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     tolerance=1e-6,

@@ -23,6 +23,7 @@ from lowland.math.correspondence.categories import (
 )
 from lowland.math.correspondence.profiles import MapPoints, map_points, v_tests
 from lowland.math.spectra.leading import all_eigenvalues, leading_eigenpairs
+from lowland.methods.base import costs
 from lowland.methods.base.category_map import CategoryMap, level_text
 from lowland.methods.base.choices import positional
 from lowland.methods.base.method import attribute, param
@@ -38,6 +39,7 @@ class MultipleCorrespondenceAnalysis(
     verb="mca",
     title="MCA",
     group="Categories and counts",
+    cost=costs.levels,
     streams=True,
     reads="categories",
     missing_remedy="Set `missing='category'` to make them a level of their own, or `missing='passive'` to leave them "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lowland.methods.base import costs
 from lowland.methods.base.pair_embedding import PairEmbedding, graph_neighbors
 from lowland.methods.base.traits import StudyHints
 
@@ -10,6 +11,7 @@ class PaCMAP(
     PairEmbedding,
     verb="pacmap",
     group="Neighbor embeddings",
+    cost=costs.pairs,
     order_free=False,
     min_rows=4,
     study=StudyHints(parameters={"n_neighbors": None}, graph_neighbors=graph_neighbors),

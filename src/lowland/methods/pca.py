@@ -22,6 +22,7 @@ from lowland.math.spectra.principal_axes import (
     principal_axes,
 )
 from lowland.math.statistics.moments import Moments
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod
@@ -58,6 +59,7 @@ class PCA(
     MomentsMethod,
     verb="pca",
     group="Linear",
+    cost=costs.principal,
     axis="PC",
     attributes=PRINCIPAL_ATTRIBUTES,
     linear=True,

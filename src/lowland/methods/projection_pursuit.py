@@ -27,6 +27,7 @@ from lowland.math.spectra.leading import fix_signs
 from lowland.math.spectra.operators import Affine
 from lowland.math.statistics.moments import Moments
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
@@ -38,6 +39,7 @@ class ProjectionPursuit(
     verb="projection-pursuit",
     title="projection pursuit",
     group="Linear",
+    cost=costs.pursuit,
     scale_free=True,
     linear=True,
     streams=True,

@@ -14,6 +14,7 @@ from lowland.math.distances.to_points import DistancesTo, dissimilarities
 from lowland.math.optimize.outcome import Snapshot
 from lowland.math.scaling.new_points import LeastStressPlacement
 from lowland.math.scaling.sammon import sammon_coordinates
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric, warn_if_distances, warn_of_one_point
@@ -26,6 +27,7 @@ class SammonMapping(
     verb="sammon",
     title="Sammon mapping",
     group="Distances",
+    cost=costs.sammon,
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     tolerance=1e-5,

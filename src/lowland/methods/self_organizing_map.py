@@ -30,6 +30,7 @@ from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
+from lowland.methods.base import costs
 from lowland.methods.base.choices import positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import Callback, StudyHints
@@ -41,6 +42,7 @@ class SelfOrganizingMap(
     verb="som",
     title="SOM",
     group="Networks and prototypes",
+    cost=costs.units,
     streams=True,
     predicts="unit",
     width_parameter=None,

@@ -28,6 +28,7 @@ from lowland.math.selection.model_scores import Estimator, model_of, scores_for
 from lowland.math.selection.subset_scores import Metadata, Tally, of_order_one
 from lowland.math.selection.subset_search import Step, final_step, n_scores, numbered, removes_columns, search
 from lowland.math.statistics.labels import classes_of
+from lowland.methods.base import costs
 from lowland.methods.base.choices import folds_parameter, positional, refusal
 from lowland.methods.base.column_map import ColumnMap, integer_table
 from lowland.methods.base.method import attribute, param
@@ -43,6 +44,7 @@ class SequentialFeatureSelector(
     verb="select-sequential",
     title="sequential selection",
     group="Columns",
+    cost=costs.subsets,
     reads_y=True,
     needs_y=True,
     width_parameter="n_features_to_select",

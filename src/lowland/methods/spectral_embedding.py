@@ -26,6 +26,7 @@ from lowland.math.graphs.nystrom import FunctionWith, Nystrom, NystromNearest, c
 from lowland.math.neighbors.connectivity import Policy
 from lowland.math.neighbors.graph import given_graph
 from lowland.math.spectra.trailing import Solver
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
@@ -58,6 +59,7 @@ class SpectralEmbedding(
     verb="spectral-embedding",
     title="spectral embedding",
     group="Manifolds",
+    cost=costs.laplacian,
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     study=StudyHints(n_neighbors=10, counts_itself=True),

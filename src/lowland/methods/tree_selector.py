@@ -28,6 +28,7 @@ from lowland.math.selection.trees import (
     weakest_links,
 )
 from lowland.math.statistics.labels import Kind, Target
+from lowland.methods.base import costs
 from lowland.methods.base.choices import folds_parameter, positional, refusal
 from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
@@ -42,6 +43,7 @@ class TreeSelector(
     verb="select-tree",
     title="tree selection",
     group="Columns",
+    cost=costs.trees,
     reads_y=True,
     needs_y=True,
     width_parameter="n_features_to_select",

@@ -12,6 +12,7 @@ from lowland.math.spectra.leading import Eigenpairs
 from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.math.statistics.moments import ColumnMoments, Moments
+from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.principal import check_below_all
@@ -23,6 +24,7 @@ class TruncatedSVD(
     verb="truncated-svd",
     title="truncated SVD",
     group="Linear",
+    cost=costs.uncentered,
     linear=True,
     streams=True,
     takes_sparse=True,

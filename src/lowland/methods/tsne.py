@@ -35,6 +35,7 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome, Snapshot
 from lowland.math.scaling.majorization import stress_majorization
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional, refusal
 from lowland.methods.base.method import Method, RandomState, attribute, param
 from lowland.methods.base.metric import SKIP_MISSING
@@ -78,6 +79,7 @@ class TSNE(
     verb="tsne",
     title="t-SNE",
     group="Neighbor embeddings",
+    cost=costs.tsne,
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,
     single=True,

@@ -49,6 +49,7 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute
 from lowland.methods.base.metric import SKIP_MISSING, Metric
@@ -100,6 +101,7 @@ class UMAP(
     InvertibleMethod,
     verb="umap",
     group="Neighbor embeddings",
+    cost=costs.umap,
     attributes=EMBEDDING_ATTRIBUTES,
     takes_sparse=True,
     single=True,

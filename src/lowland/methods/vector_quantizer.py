@@ -18,6 +18,7 @@ from lowland.math.prototypes.kmeans import Quantization, RowSample, lloyd, lloyd
 from lowland.math.statistics.labels import ClassLabels
 from lowland.math.statistics.moments import ColumnMoments, refuse_underflow
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
@@ -30,6 +31,7 @@ class VectorQuantizer(
     verb="quantize",
     title="vector quantization",
     group="Networks and prototypes",
+    cost=costs.code_vectors,
     streams=True,
     predicts="code",
     width_parameter="n_clusters",

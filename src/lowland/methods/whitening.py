@@ -12,6 +12,7 @@ from lowland.errors import DataError
 from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.whitening_matrices import whitening_matrix
 from lowland.math.statistics.moments import Moments, refuse_tiny_columns
+from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
@@ -23,6 +24,7 @@ class Whitening(
     verb="whitening",
     title="whitening",
     group="Linear",
+    cost=costs.moments,
     scale_free=True,
     linear=True,
     streams=True,

@@ -180,6 +180,7 @@ class _Bar:
             self.announce(event)
         if self.task is not None:
             shown = f"{event.stage} ({event.note})" if event.note else event.stage
+            shown += "" if _open.expected is None else f", of a fit of about {in_words(_open.expected)}"
             self.screen.update(self.task, shown, event.done, event.total)
 
     def compiling(self, begins: bool) -> None:
@@ -248,7 +249,9 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
 
 
 class _OpenStages(threading.local):
-    """The stages that this thread has opened, the innermost last."""
+    """The stages that this thread has opened, the innermost last, and the time that the whole work may take."""
+
+    expected: float | None = None
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
@@ -265,6 +268,24 @@ def _opened(work: Stage) -> Iterator[None]:
         yield
     finally:
         _open.stages.remove(work)
+
+
+@contextmanager
+def expecting(seconds: float | None) -> Iterator[None]:
+    """Show with each bar inside of the block how long the whole work is expected to take; None: it is not known."""
+    before, _open.expected = _open.expected, seconds or _open.expected
+    try:
+        yield
+    finally:
+        _open.expected = before
+
+
+def in_words(seconds: float) -> str:
+    """Return a time as text: '0.3 s', '2 min', '1.5 h'."""
+    if seconds < 0.0095:
+        return "under 0.01 s"
+    unit, length = ("h", 3600) if seconds >= 3600 else ("min", 60) if seconds >= 60 else ("s", 1)
+    return f"{seconds / length:.2g} {unit}" if seconds < 9.5 * length else f"{seconds / length:.0f} {unit}"
 
 
 def pulse() -> None:

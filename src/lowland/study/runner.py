@@ -12,14 +12,17 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland import kernels
-from lowland.errors import Stopped
+from lowland.errors import LowlandError, Stopped
 from lowland.evidence.problem import seeded
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
+from lowland.methods.base.plan import steps_of
 from lowland.methods.base.traits import traits_of
+from lowland.methods.registry import load_method
 from lowland.plain import to_plain
 from lowland.quality import OriginalSpace
 from lowland.quality.kept_neighbors import subsample_size
+from lowland.run.cost import REFERENCE, Size
 from lowland.run.local import LocalRun
 from lowland.run.settings import config, settings
 from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
@@ -51,6 +54,7 @@ from lowland.trial.scores import (
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 LEADING, AGAIN = 2, 3  # best maps that are made again, and how often
+LEAST = 0.1  # seconds of a trial that takes no time to fit
 MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
     "visualize": (FIDELITY, AREA, STABILITY, RELIABLE, REFITTED, TRUST, "continuity", ACCURACY, R2),
@@ -106,18 +110,22 @@ class StudyRunner:
         done: dict[str, Trial] = {}
         facts = None
         try:
-            with LocalRun().stage("comparing methods", len(self.trials) + 1) as stage:
+            times = {planned.name: self._expected(planned) for planned in self.trials}
+            with LocalRun().stage("comparing methods", sum(times.values()) + LEAST) as stage:
                 # if the time is short, the cheap ones are done
-                order = sorted(self.trials, key=lambda p: p.method != GIVEN and not traits_named(p.method).linear)
+                order = sorted(
+                    self.trials,
+                    key=lambda p: (p.method != GIVEN and not traits_named(p.method).linear, times[p.name]),
+                )
                 facts = self._table_facts(order)
                 self._best = -math.inf if facts.whole is None else facts.whole.value
-                stage.advance()
+                stage.advance(LEAST)
                 for i, planned in enumerate(order):
                     self._compile_ahead(order[i + 1 :])
                     trial = done[planned.name] = self._trial(planned)
                     predicted = [s.value for s in trial.scores.values() if s.held_out and (s.n_tested or s.by_fold)]
                     self._best = max([self._best, *predicted])
-                    stage.advance()
+                    stage.advance(times[planned.name])
                 self._make_again(done)
                 if self.reliability:
                     self._test(done)
@@ -129,6 +137,19 @@ class StudyRunner:
                 if worker is not None:
                     worker.close()
         return self._finished(done, facts), facts, True
+
+    def _expected(self, planned: Planned) -> float:
+        """The seconds of a trial, the same on every machine, since the order decides what is fitted again."""
+        n, d = self.data.X.shape
+        cost = None if planned.why_left_out else traits_named(planned.method).cost
+        if cost is None:
+            return LEAST
+        classes = self.size.n_classes or 2
+        with contextlib.suppress(LowlandError):  # a swept value is invalid, which the fit reports
+            est = load_method(planned.method)(**planned.parameters)
+            size = Size(planned.fitted_rows or n, d, self.data.X.itemsize, classes=classes, budget=2**33)
+            return LEAST + sum(REFERENCE.seconds(step) for step in steps_of(est, size))
+        return LEAST
 
     def _compile_ahead(self, trials: Sequence[Planned]) -> None:
         """If this study had to compile code, and its fits are short, compile for later trials in other processes."""

@@ -9,37 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from lowland.cli import options, show, tables
-from lowland.cli.options import DATA, DEFAULT_SEED, Command, CommandGroup, Option, given, section
+from lowland.cli.options import DATA, Command, MethodCommands, Option, given, section
 from lowland.errors import ParameterError
-from lowland.methods.registry import Entry, entries, match_method
+from lowland.methods.registry import Entry
 
 INTERRUPTED = 130  # exit code
 FORMATS = (
     ".parquet (or a folder of .parquet files), .csv, .tsv, .npy, .npz, .feather, .jsonl, .xlsx, .ods, .h5ad, a folder "
     "of images, or - for standard input"
 )
-
-
-class FitCommands(CommandGroup):
-    """One command per method in the index, built on demand."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the methods."""
-        return sorted(entry.verb for entry in entries().values())
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a method, by its name or its class name, with or without dashes."""
-        entry = match_method(cmd_name)
-        return None if entry is None else command_of(entry)
-
-    def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
-        """Return the message for an unknown method, or for a file name in place of the method."""
-        if Path(name).suffix or Path(name).exists():
-            return f"{name!r} is not a method. Write the method before the file: lowland fit pca {name}"
-        return super().missing(ctx, name, what)
 
 
 def command_of(entry: Entry) -> click.Command:
@@ -84,7 +64,7 @@ def run(
     if is_matrix and handled:
         _misused("--covariance-of: FILE is a matrix of numbers. Omit --impute and --drop-missing.")
     tables.check_outputs(to=to, model=model, force=force, read=(file,))
-    est = _estimator(entry, parameters)
+    est = options.estimator_of(entry, parameters)
     if label is None and est.__sklearn_tags__().target_tags.required:
         other = ", or choose --statistic variance, which needs no labels" if "statistic" in parameters else ""
         _misused(f"{entry.verb} is a supervised method. Name the column of labels with --label COLUMN{other}.")
@@ -133,28 +113,6 @@ def _misused(text: str) -> None:
     raise click.UsageError(text, click.get_current_context())
 
 
-def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
-    """Create the estimator; an invalid value is reported with the name of its flag."""
-    from lowland.methods.base.params import parameters_of
-    from lowland.methods.registry import load_method
-
-    ctx = click.get_current_context()
-    cls: Any = load_method(entry.name)
-    asked: dict[str, Any] = {}
-    limits = {p.name: p for p in parameters_of(cls)}
-    for option in ctx.command.params:
-        name = option.name or ""
-        if name not in parameters or ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
-            continue
-        asked[name] = parameters[name]
-        if not limits[name].fits(asked[name]):
-            wanted = options.command_line_text(limits[name].wanted)
-            raise click.BadParameter(f"{asked[name]!r}. It must be {wanted}.", ctx, option)
-    if "random_state" in limits:
-        asked.setdefault("random_state", DEFAULT_SEED)
-    return cls(**asked)
-
-
 def _write(
     entry: Entry, est: Any, found: Any, to: Path | None, model: Path | None, carried: tables.Carried
 ) -> list[dict[str, Any]]:
@@ -193,8 +151,9 @@ def _print(facts: dict[str, Any]) -> None:
     show.print_facts(title, lines, fractions, facts["explained_variance_ratio_of"])
 
 
-fit = FitCommands(
+fit = MethodCommands(
     "fit",
+    command_of,
     help="Fit a method to a file. Each method has its own options: lowland fit METHOD --help.",
     short_help="Fit a method to a file.",
     subcommand_metavar="METHOD FILE [OPTIONS]",

@@ -20,7 +20,6 @@ from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, bina
 from lowland.explorer.routes.tables import MaskRequest
 from lowland.explorer.session import Session
 from lowland.explorer.workspace import FILES_OF_ANSWERS, RequestError, read_json
-from lowland.run.processes import TaskOutcome
 
 router = APIRouter(tags=["maps"], route_class=CheckedRoute)
 MOST_WAIT = 60.0  # seconds that a request waits for an estimate
@@ -53,7 +52,7 @@ async def methods() -> list[dict[str, Any]]:
 
 @router.post("/api/estimates")
 async def estimates(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
-    """Estimate the time and memory of a map, from fits of small samples of the rows; ``basis`` says how.
+    """Estimate the time and memory of a map, as ``plan`` does; ``basis`` says what will be computed.
 
     If there is no estimate, ``seconds`` is null and ``reason`` says why.
     """
@@ -66,30 +65,21 @@ async def estimates(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
 
 async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
     entry, parameters = checked_parameters(wanted.method, wanted.parameters)
-    inputs = here.inputs_of(wanted.table)
     about = [wanted.table, here.table(wanted.table)["version"], entry.name, parameters]
     name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:24]
-    kept = here.store.get("estimate", name)
-    if kept is None:
-        if name not in here.tasks:
-
-            def ended(outcome: TaskOutcome) -> None:
-                if outcome.status == "done" and here.store.get("table", wanted.table) is not None:
-                    here.store.put("estimate", {"id": name, "table": wanted.table, **outcome.result})
-
-            task = "lowland.explorer.maps:estimate"
-            message = {"task": task, "method": entry.name, "parameters": parameters, **inputs}
-            here.follow(name, Job(message, "read", "The estimate"), ended)
-        future = here.tasks[name].outcome
-        assert future is not None
-        try:
-            outcome = await asyncio.wait_for(asyncio.shield(future), MOST_WAIT)
-        except TimeoutError as error:
-            raise RequestError(503, "The estimate waits for maps that are being computed. Try again later.") from error
-        if outcome.status != "done":
-            raise RequestError(422, outcome.error or "The time cannot be estimated.")
-        kept = outcome.result
-    return {**{key: kept[key] for key in ESTIMATED}, "reason": None}
+    if name not in here.tasks:
+        task = "lowland.explorer.maps:estimate"
+        message = {"task": task, "method": entry.name, "parameters": parameters, **here.inputs_of(wanted.table)}
+        here.follow(name, Job(message, "read", "The estimate"), lambda outcome: None)
+    future = here.tasks[name].outcome
+    assert future is not None
+    try:
+        outcome = await asyncio.wait_for(asyncio.shield(future), MOST_WAIT)
+    except TimeoutError as error:
+        raise RequestError(503, "The estimate waits for maps that are being computed. Try again later.") from error
+    if outcome.status != "done":
+        raise RequestError(422, outcome.error or "The time cannot be estimated.")
+    return {**{key: outcome.result[key] for key in ESTIMATED}, "reason": None}
 
 
 @router.post("/api/maps", status_code=201)

@@ -126,7 +126,7 @@ def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> Outcome
     if n is not None and max(n, d) <= _SMALL and n < 10 * d and not rows.is_sparse:
         return Outcome("full", f"the {n} x {d} table is small, so a full decomposition is cheap")
     side = n if n is not None and _rows_are_fewer(rows) else d
-    needed = _bytes_to_form(side) if side == d else _bytes_by_rows(rows)
+    needed = bytes_to_form(side) if side == d else _bytes_by_rows(rows)
     if needed > budget:
         size = show_bytes(needed)
         reason = f"the {side} x {side} covariance matrix needs {size}, more than the memory budget"
@@ -145,15 +145,14 @@ def _rows_are_fewer(rows: Rows) -> bool:
     return rows.in_memory and rows.n is not None and rows.n < rows.d
 
 
-def _bytes_to_form(side: int) -> int:
+def bytes_to_form(side: int) -> int:
+    """Return the memory for a symmetric matrix and its eigenvectors."""
     return 3 * 8 * side * side  # the matrix in float64, a copy for LAPACK, its vectors
 
 
 def _bytes_by_rows(rows: Rows) -> int:
     n = int(rows.n or 0)
-    return _bytes_to_form(n) + (
-        0 if rows.is_sparse or isinstance(rows, ArrayRows) else n * rows.d * rows.dtype.itemsize
-    )
+    return bytes_to_form(n) + (0 if rows.is_sparse or isinstance(rows, ArrayRows) else n * rows.d * rows.dtype.itemsize)
 
 
 def principal_axes(
@@ -180,10 +179,8 @@ def principal_axes(
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
         return _by_rows(rows, run, wanted)
     if chosen.name == "covariance_eigh":
-        run.require(
-            _bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance matrix", "Choose the randomized solver"
-        )
-    elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
+        run.require(bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance matrix", "Choose the randomized solver")
+    elif chosen.name == "randomized" or bytes_to_form(rows.d) > run.budget:
         return _matrix_free(rows, run, wanted)
     moments = run.fold(rows, Moments.of, weights, name="summing moments")
     if moments.lost_digits:
@@ -430,7 +427,7 @@ def singular_axes(
             f"Choose at most {rows.d}.",
             n_components=k,
         )
-    if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
+    if rows.d <= _WIDE and bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")
         chosen = Outcome("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")
         pairs = _uncentered_pairs(moments, k, run, AxesRequest(Fixed(k), chosen, options=options))

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -58,12 +58,16 @@ from lowland.methods.base.params import (
     known_arguments,
     param,
 )
+from lowland.methods.base.plan import Plan, expected_seconds, plan_of
 from lowland.methods.base.traits import Traits
+from lowland.run.progress import expecting
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
 if TYPE_CHECKING:
     from lowland.methods.base.metric import Metric
+
+_FEW_ROWS = 2_000  # up to which a fit takes no time that is worth an estimate
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -149,10 +153,28 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.__dict__.clear()
             self.__dict__.update(before)  # data that is refused changes nothing
             raise
+        expected = expected_seconds(self, rows) if (rows.n or 0) > _FEW_ROWS else None
         side = (min if self._traits.linear else max)(rows.n or 0, rows.d)  # of the matrix whose eigenvectors are found
-        with self._solving(), reported_to_callbacks(self), blas_threads_for((rows.n or 0) * rows.d * side):
+        threads = blas_threads_for((rows.n or 0) * rows.d * side)
+        with self._solving(), reported_to_callbacks(self), expecting(expected), threads:
             self._solve(rows, run_for(rows), labels, counts, **given)
         return self
+
+    def plan(self, X: Any, y: Any = None, *, n_rows: int | None = None) -> Plan:
+        """Return what ``fit(X, y)`` would do: its steps, time, memory, and what would be cheaper. Nothing is fitted.
+
+        Only the shape of X is read, and the beginning of a text file. ``y`` may be omitted. ``n_rows`` is the number of
+        rows, for a source that does not tell it, such as chunks. ``print`` shows the plan.
+        """
+        est = clone(self)
+        est._start_fit()
+        y = X.target if y is None and isinstance(X, Table) else y
+        named = isinstance(y, str) and has_named_columns(X) and not isinstance(X, Table)
+        rows = est._opened(X, **({"drop": [y]} if named else {}))
+        est._check_kind(rows, least=None)
+        labels = None if y is None or isinstance(y, str) else np.asarray(y)
+        classes = 2 if labels is None else len(np.unique(labels)) if labels.dtype.kind != "f" else 1
+        return plan_of(est, rows, n_rows, classes)
 
     @contextmanager
     def _solving(self) -> Iterator[None]:
@@ -285,21 +307,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         """Check shape, metric and column names against the needs of the method, or against the training data."""
         metric = self._metric()
-        if not self._takes(rows):
-            raise DataTypeError(
-                f"{type(self).__name__} does not accept sparse data. Make it dense if it fits in memory "
-                f"(`X.toarray()`), {self._traits.sparse_remedy}."
-            )
+        self._check_kind(rows, least, enough=reset)
         if reset:
-            if metric is not None:
-                metric.check()
-            least = self._traits.min_rows if least is None else least
-            if rows.n is not None and rows.n < least:
-                raise DataError(
-                    f"{rows.source} has {rows.n} row{'s' * (rows.n != 1)}, but {type(self).__name__} needs at least "
-                    f"{least} (`Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
-                    f"required by {type(self).__name__}`). Pass more rows."
-                )
             self.n_features_in_ = rows.d
             if rows.names is not None:
                 self.feature_names_in_ = np.asarray(rows.names, dtype=object)
@@ -325,6 +334,26 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise DataError(
                 f"`X` has {rows.d} features, but {name} is expecting {self.n_features_in_} features as "
                 "input. Pass the columns of the training data."
+            )
+
+    def _check_kind(self, rows: Rows, least: int | None, *, enough: bool = True) -> None:
+        """Check the kind of the rows, and whether there are enough for a fit."""
+        if not self._takes(rows):
+            raise DataTypeError(
+                f"{type(self).__name__} does not accept sparse data. Make it dense if it fits in memory "
+                f"(`X.toarray()`), {self._traits.sparse_remedy}."
+            )
+        if not enough:
+            return
+        metric = self._metric()
+        if metric is not None:
+            metric.check()
+        least = self._traits.min_rows if least is None else least
+        if rows.n is not None and rows.n < least:
+            raise DataError(
+                f"{rows.source} has {rows.n} row{'s' * (rows.n != 1)}, but {type(self).__name__} needs at least "
+                f"{least} (`Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
+                f"required by {type(self).__name__}`). Pass more rows."
             )
 
     @property

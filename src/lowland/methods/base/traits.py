@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from lowland.math.optimize.outcome import Snapshot
+from lowland.run.cost import Size, Steps
 
 Callback = Callable[[Snapshot], Any] | None  # what a fit shows its map to while it is computed
 ALL_PAIRS = 5_000  # rows up to which all pairs can be compared in a few seconds
@@ -68,6 +69,7 @@ class Traits:
     selects_columns: bool = False  # whether the output columns are columns of the data
     predicts: str = "class"  # what ``predict``, if there is one, returns for a row
     min_rows: int = 2
+    cost: Callable[[Size, Any], Steps] | None = None  # the steps of a fit, for the size and the parameters
     study: StudyHints = field(default_factory=StudyHints)
     # Parameters of a fit that starts from an earlier map of the same rows, given as ``init``; None: it takes no start.
     warm: Mapping[str, Any] | None = None

@@ -32,7 +32,7 @@ export function methodsPane(app) {
   const chosen = el("div", { class: "chosen", hidden: true });
   const pane = el("div", { class: "pane-body" }, chooser, chosen);
   /** @type {(() => Promise<void>) | null} */
-  let estimated = null; // estimates of the usual maps: made when the pane is seen, since they fit samples of the rows
+  let estimated = null; // estimates of the usual maps: made when the pane is seen
   new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && estimated?.()).observe(pane);
 
   function fillUsual() {
