@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.fresh import fresh
 
+NOISE = 20e6  # bytes below which the measured memory is mostly chance
 SMALL = 400  # rows of the fit that compiles
 ROLLS = {"n_neighbors": 12}
 
@@ -220,8 +221,49 @@ def measured(file: Path | None) -> dict[str, list[float]]:
     return found
 
 
+def expected(each: Job) -> tuple[float, float]:
+    """Return the seconds and bytes of the plan of a job, on one thread."""
+    import lowland
+    from lowland.methods.base.plan import own_rates, steps_of
+    from lowland.run.cost import Size, peak_bytes
+
+    kind, n, d, name, params = each
+    classes = {"digits": 10, "blobs": 20, "table": 3}.get(kind, 2)
+    with lowland.config(threads=1):
+        steps = steps_of(model(name, params, n), Size(n, d, 4 if kind in ("table", "images") else 8, classes=classes))
+        return sum(own_rates().seconds(step) for step in steps), peak_bytes(steps)
+
+
+def report(found: dict[str, list[float]]) -> str:
+    """Return the table of all jobs, below a sentence that counts the good ones."""
+    lines, good = [], {"time": 0, "memory": 0, "time of the others": 0, "memory of the others": 0}
+    done = [each for each in JOBS if key(each) in found]
+    for each in done:
+        (seconds, used), (time_planned, bytes_planned) = found[key(each)], expected(each)
+        in_time = 0.5 <= time_planned / seconds <= 2
+        in_memory = max(used, bytes_planned) < NOISE or 0.75 <= bytes_planned / max(used, 1) <= 1.25
+        for name, is_good in (("time", in_time), ("memory", in_memory)):
+            good[name] += is_good
+            good[f"{name} of the others"] += is_good and each in OTHER
+        text = key(each).replace("|", "of")
+        lines.append(
+            f"| {text} | {seconds:.3g} | {time_planned:.3g} | {used / 1e6:.3g} | {bytes_planned / 1e6:.3g} |"
+            f" {', '.join(what for what, fine in (('time', in_time), ('memory', in_memory)) if not fine)} |"
+        )
+    others = sum(each in OTHER for each in done)
+    head = (
+        f"The plan was within a factor of two of the measured time in {good['time']} of {len(done)} jobs, and within "
+        f"25 % of the peak memory, or both below 20 MB, in {good['memory']}. The constants were chosen from "
+        f"{len(done) - others} of these jobs. Of the {others} others, the last ones in the table, "
+        f"{good['time of the others']} were within "
+        f"a factor of two, and {good['memory of the others']} within 25 %."
+    )
+    table_head = "| Job | s | planned | MB | planned | missed |\n|---|---|---|---|---|---|"
+    return f"{head}\n\n{table_head}\n" + "\n".join(lines)
+
+
 if __name__ == "__main__":
     from benchmarks import plans  # by its name, under which other processes find it
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    plans.measured(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    print(plans.report(plans.measured(Path(sys.argv[1]) if len(sys.argv) > 1 else None)))

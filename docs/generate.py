@@ -20,13 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import lowland
+from lowland.methods.base.plan import steps_of
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import Entry, entries, load_method
+from lowland.run.cost import REFERENCE, Size, peak_bytes
+from lowland.run.memory import show_bytes
+from lowland.run.progress import in_words
 
 DOCS = Path(__file__).parent
 METHODS = DOCS / "methods" / "index.md"
 API = DOCS / "api" / "index.md"
 WHICH = DOCS / "which-method.md"
+SCALE = DOCS / "scale.md"
 WIDTH, MOST_BYTES = 1650, 250_000  # of a picture: pixels, and its size in the repository
 PURPOSES = (  # the order of the tables of methods; each method names its purpose in the table "In short" of its page
     "Linear axes",
@@ -54,6 +59,7 @@ def main(*, draw_pictures: bool = True, only: Collection[str] = ()) -> None:
     """Generate everything; of the pictures only those named, if any are."""
     METHODS.write_text(with_methods(METHODS.read_text(encoding="utf-8")), encoding="utf-8")
     API.write_text(names_of_the_site(), encoding="utf-8")
+    SCALE.write_text(with_scale(SCALE.read_text(encoding="utf-8")), encoding="utf-8")
     WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")
     for name, draw in pictures().items() if draw_pictures else ():
         if only and name not in only:
@@ -121,6 +127,44 @@ def with_facts(text: str) -> str:
     for mark, table in (("facts", facts_table), ("costs", costs_table), ("citations", citations_table)):
         text = _between(text, WHICH.name, mark, table())
     return text
+
+
+def with_scale(text: str) -> str:
+    """Return the page "Scale" with an up-to-date table of methods."""
+    return _between(text, SCALE.name, "scale", scale_table())
+
+
+def scale_table() -> str:
+    """Return one line per method: files, Dask, tensors; the time and memory of its plan, and the rows that fit."""
+    lines = [
+        "| Method | Larger than memory | Dask: fit | Dask: new rows | Tensors | Time | Memory | Rows in 8 GB |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for entry in entries().values():
+        cls = load_method(entry.name)
+        study = traits_of(cls).study
+        near = {} if study.n_neighbors is None else {"n_neighbors": study.n_neighbors + study.counts_itself}
+        wide = {"n_components": 2} if traits_of(cls).width_parameter == "n_components" else {}
+        est = cls(**{**wide, **study.parameters, **near})
+
+        def planned(n: int, est: Any = est) -> tuple[float, float]:
+            steps = steps_of(est, Size(n, 50, classes=3, budget=2**40))
+            return sum(REFERENCE.seconds(step) for step in steps), peak_bytes(steps)
+
+        seconds, used = planned(100_000)
+        most = next((n for n in _round_numbers() if planned(n)[1] > 8e9), None)
+        fit = "by blocks" if entry.streams else "with landmarks" if entry.streams_with_landmarks else "gathers"
+        can = (
+            _large(entry), fit, _yes(hasattr(cls, "transform")), _yes(traits_of(cls).reads == "numbers"),
+            in_words(seconds), show_bytes(used), "any" if entry.streams or most is None else f"{most:,}",
+        )  # fmt: skip
+        lines.append(f"| [{entry.name}](methods/{page_of(entry).name}) | {' | '.join(can)} |")
+    return "\n".join(lines)
+
+
+def _round_numbers() -> Iterator[int]:
+    """Yield 1,000, 1,200, 1,500, 2,000 and so on, up to 1,000,000,000."""
+    return (int(each * 10**power) for power in range(3, 9) for each in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
 
 
 def page_of(entry: Entry) -> Path:

@@ -22,6 +22,7 @@ PAGES = [
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 HOW_TO = ROOT / "docs" / "develop" / "add_a_method.md"
+SCALE = ROOT / "docs" / "scale.md"
 WHICH = ROOT / "docs" / "which-method.md"
 LIST = ROOT / "docs" / "methods" / "index.md"
 
@@ -238,6 +239,7 @@ def test_generated_texts_are_up_to_date(generate):
     assert read(LIST) == generate.with_methods(read(LIST)), "stale: run make docs"
     assert read(ROOT / "docs" / "api" / "index.md") == generate.names_of_the_site(), "stale: run make docs"
     assert read(WHICH) == generate.with_facts(read(WHICH)), "stale: run make docs"
+    assert read(SCALE) == generate.with_scale(read(SCALE)), "stale: run make docs"
 
 
 def test_pictures_are_generated_small_and_shown(generate):

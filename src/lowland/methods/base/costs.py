@@ -345,7 +345,7 @@ def stress(s: Size, p: Any) -> Steps:
 
 
 def sammon(s: Size, p: Any) -> Steps:
-    """Sammon's mapping: some hundreds of iterations over all pairs."""
+    """Sammon's mapping: about 300 iterations over all pairs."""
     itemsize, rounds = 8 if s.n <= _IN_DOUBLE else 4, min(300, p.max_iter)
     return (
         _pairs(s, "distances of all pairs", itemsize), _scaling(s.n, p.n_components),
@@ -395,7 +395,7 @@ def diffusion(s: Size, p: Any) -> Steps:
     if p.n_neighbors is None:
         solve: Work = {"loop": 5.0 * s.n**2 * (p.n_components + 10)}
         made = _pairs(s, "the kernel of all pairs", s.itemsize, 3.2)
-        return (made, CostStep("the leading eigenvectors", solve, 3.0 * s.itemsize * s.n**2))
+        return (made, CostStep("the leading eigenvectors", solve, 2.2 * s.itemsize * s.n**2))
     graph, k = _graph(s, p)
     return (graph, _sparse_eigenvectors(s, 2 * k))
 
