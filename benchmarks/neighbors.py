@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.lines import Bar, Line
-from benchmarks.measure import WrongAnswer, agree, alternate, stopwatch
+from benchmarks.fresh import fresh
+from benchmarks.measure import WrongAnswer, agree, alternate, peak_beyond, stopwatch
 from benchmarks.registry import Plan, job
 
 
@@ -146,3 +147,33 @@ def neighbors_approximate(plan: Plan) -> Iterator[Line]:
         raise WrongAnswer(f"recall {graph.recall:.3f}")
     exact, _ = stopwatch(partial(_ours, X, 10, "products"))
     yield Line("search", seconds, remark=f"recall {graph.recall:.4f} on a sample; exact search takes {exact:.1f} s")
+
+
+@job("UMAP, landmark Isomap and SpectralEmbedding of a file of 500,000 × 100 float32, with a budget of 800 MB")
+def neighbors_file(plan: Plan) -> Iterator[Line]:
+    n = plan.size(500_000, 5_000)
+    for name in ("UMAP", "Isomap", "SpectralEmbedding"):
+        found = fresh(fit_file, name, n)
+        bars = () if plan.quick else (Bar("memory", 0.8e9),)
+        yield Line(
+            name, found["seconds"], required=bars, memory=found["memory"], remark=f"recall {found['recall']:.4f}"
+        )
+
+
+def fit_file(name: str, n: int) -> dict[str, float]:
+    """In a new process: seconds, peak memory, and the recall of the neighbors."""
+    import tempfile
+
+    import lowland
+    from benchmarks.som import bent_rows
+
+    params = {"UMAP": {}, "Isomap": {"n_landmarks": 50, "n_neighbors": 15}, "SpectralEmbedding": {"n_neighbors": 15}}
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/rows.npy"
+        np.save(path, bent_rows(n, 100))
+        model = getattr(lowland, name)(random_state=0, **params[name])
+        model.fit(np.load(path)[:2000])  # compiles
+        found: list[Any] = []
+        with lowland.config(threads=2, memory="800MB"):
+            memory = peak_beyond(lambda: found.extend(stopwatch(partial(model.fit, path))))
+    return {"seconds": found[0], "memory": float(memory or 0), "recall": model.recall_}

@@ -18,7 +18,7 @@ from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.statistics.moments import Total
 from lowland.run import memory
 from lowland.run.local import LocalRun, serial_run
-from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
+from lowland.run.memory import parse_bytes, release, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
 from lowland.run.settings import settings
 
@@ -593,3 +593,27 @@ def test_an_interrupt_stops_fits_that_run() -> None:
     with lowland.config(threads=2, progress=press), pytest.raises(KeyboardInterrupt):
         LocalRun().fits("fitting", range(6), work)
     assert sorted(ended) == sorted(started) == [0, 1]
+
+
+# --- arrays mapped to files -------------------------------------------------------------------------------------------
+
+
+def test_a_large_array_is_mapped_to_a_file_and_keeps_its_values_when_released(rng):
+    X = rng.standard_normal((200, 50))
+    with lowland.config(memory="160kB"):
+        small, large = LocalRun().scratch((10, 10), np.float32), LocalRun().scratch(X.shape, np.float64)
+    assert small.base is None
+    assert isinstance(large.base, np.memmap)
+    assert type(large) is np.ndarray
+    large[:] = X
+    release(large)
+    np.testing.assert_array_equal(large, X)
+    release(X)  # in memory: nothing happens
+
+
+def test_changes_of_a_private_map_survive_a_release(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((100, 100)))
+    X = np.load(tmp_path / "x.npy", mmap_mode="c")
+    X[:] = 3
+    release(np.asarray(X))
+    assert (X == 3).all()

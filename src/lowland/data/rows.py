@@ -18,7 +18,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, float_dtype, is_sparse, on_accelerator, to_numpy, xp_of
 from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, file_error
-from lowland.run.settings import require_memory
+from lowland.run.memory import release, scratch
+from lowland.run.settings import require_memory, settings
 
 SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
 SMALL_SLAB_BYTES = 8 * 2**20  # smaller slabs are not worth a thread
@@ -713,10 +714,16 @@ class DaskRows(Rows):
 def own_array(rows: Rows, X: Array) -> Array:
     """Return X, the result of ``rows.to_array()``, or a copy where it may be the array of the caller.
 
-    The model keeps X, and the caller may modify the original.
+    The model keeps X, and the caller may modify the original. A large copy is mapped to a temporary file.
     """
     if is_sparse(X):
         return X.copy()
-    if isinstance(rows, ArrayRows) and X.dtype == rows.X.dtype:
-        return xp_of(X).asarray(X, copy=True)
-    return X
+    if not isinstance(rows, ArrayRows) or X.dtype != rows.X.dtype:
+        return X
+    if isinstance(X, np.ndarray) and X.flags.c_contiguous:
+        own = scratch(X.shape, X.dtype, settings().budget)
+        own[:] = X
+        release(X)
+        release(own)
+        return own
+    return xp_of(X).asarray(X, copy=True)

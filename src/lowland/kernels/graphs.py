@@ -85,6 +85,21 @@ def symmetrize(start, to, length, out_start, out_to, out_length):
 
 
 @kernel
+def halve_one_sided(start, to, found_start, found_to, values):
+    """Halve the values of the edges between two points of which only one is a neighbor of the other one as found."""
+    for i in range(start.size - 1):
+        for a in range(start[i], start[i + 1]):
+            j = to[a]
+            there, back = False, False
+            for b in range(found_start[i], found_start[i + 1]):
+                there |= found_to[b] == j
+            for b in range(found_start[j], found_start[j + 1]):
+                back |= found_to[b] == i
+            if there != back:
+                values[a] *= 0.5
+
+
+@kernel
 def label_components(start, to, label):
     """Write the connected component of each point, numbered in the order of their first points; return their number."""
     n = label.size

@@ -139,6 +139,19 @@ def scratch(shape: tuple[int, ...], dtype: Any, budget: int) -> np.ndarray:
         ) from error
 
 
+def release(X: np.ndarray) -> None:
+    """Let the system take back the memory of an array that is mapped to a file; its values stay in the file."""
+    import mmap
+
+    base: Any = X
+    while getattr(base, "base", None) is not None:
+        if getattr(base, "mode", "") == "c":  # a private map, whose changes are not in the file
+            return
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
 def slabs_in_flight(slab_bytes: int, threads: int, budget: int) -> int:
     """Return how many slabs may be in memory at once: one more than the threads if the budget allows."""
     each = COPIES_PER_SLAB * slab_bytes

@@ -1,5 +1,8 @@
 """Common properties of the methods on a neighbor graph."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -251,3 +254,33 @@ def test_a_graph_without_edges_is_refused(cls, policy):
     X = sheet()
     with pytest.raises(DataError, match="no edges"):
         cls(2, disconnected=policy).fit(X, graph=scipy.sparse.csr_array((len(X), len(X))))
+
+
+# --- tables beyond the memory -----------------------------------------------------------------------------------------
+
+_IN_LITTLE_MEMORY = """
+import resource, sys
+import numpy as np
+import lowland
+from lowland.math.neighbors import approximate
+
+approximate._TOO_SLOW = 0
+model = lowland.UMAP(n_epochs=5, random_state=0)
+model.fit(np.load(sys.argv[1])[:2000])  # compiles
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with lowland.config(memory="32MB", threads=2, progress=False):
+    model.fit(sys.argv[1])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, model.recall_)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in other units")
+def test_a_fit_to_a_file_maps_its_tables(tmp_path, rng):
+    n = 30_000
+    t = rng.uniform(-1.5, 1.5, (n, 3))
+    X = np.concatenate([np.sin(t), np.cos(1.3 * t)], axis=1) @ rng.standard_normal((6, 100))
+    np.save(tmp_path / "x.npy", X.astype(np.float32))
+    command = [sys.executable, "-c", _IN_LITTLE_MEMORY, str(tmp_path / "x.npy")]
+    more, recall = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert float(more) * 1024 < 6 * 4 * n * 100  # the rows, those that the model keeps, and the tables of the search
+    assert float(recall) > 0.98

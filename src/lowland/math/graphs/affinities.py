@@ -12,9 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, to_numpy, xp_of
 from lowland.errors import DataError
+from lowland.kernels import graphs as kernels
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.run.progress import pulse
+from lowland.run.progress import in_one_call, pulse
 from lowland.run.run import Run
 
 _ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
@@ -139,23 +140,10 @@ def edge_weights(
             values[added] = np.median(values[~added])
     else:
         values = np.ones(len(graph.to))
-    pulse()
-    W = graph.matrix(values)
     if weights == "average" and found is not None:
-        C = found.matrix(np.ones(len(found.to)))
-        pulse()
-        C.setdiag(0)
-        C.eliminate_zeros()
-        C.data[:] = 1
-        pulse()
-        one_sided = C - C.T.tocsr()  # 1 or -1 where only one of the two is a neighbor of the other
-        pulse()
-        W = scipy.sparse.csr_array(W - 0.5 * abs(one_sided))
+        in_one_call(lambda: kernels.halve_one_sided(graph.start, graph.to, found.start, found.to, values), "affinities")
     pulse()
-    W.setdiag(0)
-    W.eliminate_zeros()
-    pulse()
-    return W
+    return graph.matrix(values)
 
 
 def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
@@ -210,9 +198,12 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
         i, j = edges.coords
         real = edges.data > _EPS * root[i] * root[j]
         pulse()
-        edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
-        pulse()
-        label = connected_components(edges, directed=False)[1]
+        if real.all():  # as usual: no copy of the graph
+            label = np.empty(W.shape[0], dtype=np.int64)
+            kernels.label_components(W.indptr, W.indices, label)
+        else:
+            edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+            label = connected_components(edges, directed=False)[1]
         pulse()
     else:
         label = _dense_components(W, root)

@@ -20,6 +20,7 @@ from lowland.arrays.namespace import Array, slices, to_numpy
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.math.neighbors.searcher import Found, MetricSpace
 from lowland.math.statistics.intervals import confidence_interval
+from lowland.run.memory import release
 from lowland.run.run import Run
 
 # Measured: the recall of 15 neighbors is 0.999 on 100,000 x 50 (handwritten digits), that of 10 neighbors 0.97 on
@@ -70,7 +71,9 @@ def approximate_neighbors(X: Array, k: int, space: MetricSpace, run: Run) -> Fou
     found = PointLists.of(rows, k, space, run)
     found.compare_in_trees(run)
     found.compare_in_rounds(run)
-    return found.measured(rows, k, space, run)
+    nearest = found.measured(rows, k, space, run)
+    release(rows)
+    return nearest
 
 
 @dataclass(frozen=True)
