@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.lines import Bar, Line
 from benchmarks.fresh import fresh
+from benchmarks.lines import Bar, Line
 from benchmarks.measure import WrongAnswer, agree, alternate, peak_beyond, stopwatch
 from benchmarks.registry import Plan, job
 
