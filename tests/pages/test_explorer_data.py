@@ -54,6 +54,17 @@ def test_roles_are_changed_by_a_menu_and_maps_of_other_columns_are_marked(iris):
     iris.until("![...document.querySelectorAll('.map-line')].some((e) => e.textContent.includes('other columns'))")
 
 
+def test_a_column_that_was_left_out_is_used_by_one_click(person, folder):
+    text = "a,b,year\n" + "\n".join(f"{i * 7 % 11}.5,{i * i % 13}.25,{2007 + i % 3}" for i in range(40))
+    (folder / "years.csv").write_text(text)
+    person.show("years.csv")
+    person.sees(".column-line", "not used: years (2007 to 2009)")
+    person.click(".column-line .link", "Use it")
+    person.sees("[aria-label='Role of year: feature']")
+    person.until("!document.querySelector('.column-line .link')")
+    person.sees(".lv-badge", "outdated")
+
+
 def test_a_table_is_renamed_scaled_and_the_roles_of_many_columns_are_changed(person):
     person.show("ninety.parquet")
     person.click("[aria-label='Rename this table']")

@@ -23,6 +23,22 @@ def test_what_was_seen_is_found_again_after_a_reload(iris):
     iris.sees("#pane-selection h2", f"{many} rows selected")
 
 
+def test_a_selection_stays_when_the_maps_are_built_again(iris):
+    iris.run("""(() => {
+      const slow = window.fetch;
+      window.fetch = async (address, options) => {
+        if (options?.method === 'PUT') await new Promise((done) => setTimeout(done, 4000));
+        return slow(address, options);
+      };
+    })()""")
+    many = iris.select(0.4)
+    table = iris.run("document.documentElement.dataset.ready")
+    iris.run("document.documentElement.removeAttribute('data-ready')")
+    iris.api(f"/tables/{table}", "PATCH", {"roles": {"species": "keep", "measure 0": "label"}})
+    iris.until("document.documentElement.dataset.ready")
+    iris.sees("#pane-selection h2", f"{many} rows selected")
+
+
 def test_the_session_is_saved_to_a_file_and_opened_again(iris):
     iris.compute("ClassicalMDS")
     iris.drawn_maps(2)
@@ -288,6 +304,24 @@ def test_seven_tabs_do_not_block_each_other(iris, server):
     finally:
         for tab in tabs:
             iris.browser.call("Target.closeTarget", targetId=tab)
+
+
+def test_the_right_pane_opens_with_the_first_selection_and_stays_closed_if_it_was_closed(person):
+    person.run("localStorage.clear()")
+    person.browser.call("Page.reload")
+    person.sees(".empty", "Drop a file here")
+    person.show("iris.parquet")
+    closed = "!document.querySelector('.side.right').checkVisibility({ visibilityProperty: true })"
+    assert person.run(closed)
+    person.select()
+    assert not person.run(closed)
+    person.press("]", "", "]")
+    person.escape()
+    person.reload()
+    person.drawn_maps(1)
+    person.select(0.3)
+    assert person.run(closed)
+    person.run("localStorage.clear()")
 
 
 def test_in_a_small_window_panes_lie_over_the_maps(iris):

@@ -858,6 +858,16 @@ def test_many_points_are_a_density_unless_the_user_chose(page):
     assert not page.run(density)  # the choice is kept
 
 
+def test_a_row_without_a_level_has_a_missing_value_not_no_label(page):
+    page = page("{n: 6, maps: 1, classes: 3, columns: [{name: 'sex', kind: 'category', "
+                "values: ['a', 'b', null, 'a', 'b', 'a']}]}")  # fmt: skip
+    page.run("view.colorBy({kind: 'column', column: 'sex'})")
+    still(page)
+    said = page.run("document.querySelector('.lv-legend').innerText")
+    assert "missing value" in said
+    assert "no label" not in said
+
+
 @pytest.mark.parametrize(("width", "height"), [(1000, 700), (600, 900)])
 def test_thirty_classes_can_be_reached_in_the_legend_and_their_counts_follow_the_filter(page, browser, width, height):
     browser.size(width, height)

@@ -226,15 +226,17 @@ def stored_batches(table: Any) -> Iterator[Any]:
 
 
 def with_names_of_rows(table: Reader) -> Iterator[Any]:
-    """Yield the record batches of a table; its column of row names comes first also where ``scan`` leaves it out."""
-    names, start = None, 0
+    """Yield the record batches of a table; row names and known labels come first, also if ``scan`` has none."""
+    beside: dict[str, Any] = {}
+    start = 0
     for batch in table.scan():
-        if table.id_name is None or table.id_name in batch.schema.names:
-            yield batch
-            continue
-        if names is None:
-            names = table.column(table.id_name, missing_text=False)
-        column = pa.array([str(name) for name in names[start : start + batch.num_rows]])
+        for name in (table.label_name, table.id_name):
+            if name is None or name in batch.schema.names:
+                continue
+            if name not in beside:
+                beside[name] = table.column(name, missing_text=False)
+            column = pa.array([str(value) for value in beside[name][start : start + batch.num_rows]])
+            schema = pa.schema([pa.field(name, column.type), *batch.schema])
+            batch = pa.record_batch([column, *batch.columns], schema=schema)
         start += batch.num_rows
-        schema = pa.schema([pa.field(table.id_name, column.type), *batch.schema])
-        yield pa.record_batch([column, *batch.columns], schema=schema)
+        yield batch

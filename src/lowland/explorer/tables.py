@@ -41,7 +41,7 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
         most = most_unpacked(Path(message["path"]), most)
     folder.mkdir(parents=True, exist_ok=True)
     send({"event": "progress", "stage": "opening", "fraction": None})
-    batches, source, id_name, notes, image_shape = _opened(message)
+    batches, source, id_name, label, notes, image_shape = _opened(message)
 
     def reported() -> Iterator[Any]:
         last, n = time.monotonic(), 0
@@ -65,7 +65,9 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     write_stored(reported(), folder / "table.arrow", most)
     send({"event": "progress", "stage": "looking at the columns", "fraction": None})
     found = kinds_of(StoredTable(folder / "table.arrow").table.to_batches(), source, id_name, list(notes))
-    columns = _columns(found.columns, advised(found).label, StoredTable(folder / "table.arrow").table)
+    columns = _columns(found.columns, label or advised(found).label, StoredTable(folder / "table.arrow").table)
+    for kind, column in zip(found.columns, columns, strict=True):
+        kind.unused = column["unused"]  # of copies of the label, too
     looked = advised(found, next((c["name"] for c in columns if c["role"] == "label"), None))
     if image_shape is None:  # of square gray images, if the features are named as pixels
         pixels = [c for c in columns if c["role"] in ("feature", "drop") and re.match("pixel|px", c["name"], re.I)]
@@ -89,24 +91,24 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     })  # fmt: skip
 
 
-def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, Any, list[int] | None]:
-    """Batches of all columns, the name of their source, the column of row names, notes, and the shape of images."""
+def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, str | None, Any, list[int] | None]:
+    """Batches of all columns, the name of their source, the columns of row names and labels, notes, shape of images."""
     if "stored" in message:  # the selected rows of a stored table
         stored, rows = StoredTable(message["stored"]), np.load(message["selected"], allow_pickle=False)
         if not len(rows):
             raise DataError("The selection is empty. Select some rows first.")
         batches = stored_batches(stored.select(range(len(stored.names)), rows))
-        return batches, repr(message["name"]), message.get("id_name"), (), message.get("image_shape")
+        return batches, repr(message["name"]), message.get("id_name"), None, (), message.get("image_shape")
     path, read = Path(message["path"]), ReadOptions(**message.get("read") or {})
     if path.is_file():
         check_archive(path, message["table_bytes"])
     if path.is_dir() or readable_file(path):
         table: Reader = open_table(path, read)
         shape = list(table.image_shape) if isinstance(table, ImageReader) else None
-        return with_names_of_rows(table), table.source, table.id_name, table.notes, shape
+        return with_names_of_rows(table), table.source, table.id_name, table.label_name, table.notes, shape
     numbers = open_rows(path, read=read)
     pixels = None if numbers.image_shape is None else list(numbers.image_shape)
-    return labeled_batches(numbers), numbers.source, None, numbers.notes, pixels
+    return labeled_batches(numbers), numbers.source, None, None, numbers.notes, pixels
 
 
 def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 import contextlib
 import io
 import json
+import shutil
 import struct
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -238,6 +239,32 @@ def test_a_file_is_named_without_the_folder_in_which_it_is_kept(explorer):
     broken = explorer.table(upload(explorer, "broken.npz", b"PK no archive").json()["id"])
     assert "broken.npz" in broken["error"]
     assert "/" not in broken["error"].partition("broken.npz")[0]
+
+
+def test_subfolders_of_images_are_labels(explorer, folder):
+    from PIL import Image
+
+    for i in range(12):
+        place = folder / "pets" / ("cats" if i % 2 else "dogs")
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((4, 4), 20 * i, dtype=np.uint8)).save(place / f"{i}.png")
+    made = explorer.open("pets")
+    assert {c["role"]: c["name"] for c in made["columns"] if c["role"] not in ("feature", "drop")} == {
+        "id": "file", "label": "folder",
+    }  # fmt: skip
+    rows = explorer.get(f"/api/tables/{made['id']}/values?rows=0,11&columns=0,1").json()["rows"]
+    assert rows == [["1.png", "cats"], ["10.png", "dogs"]]
+    shutil.rmtree(folder / "pets")
+
+
+def test_findings_say_that_copies_of_the_label_are_not_used(explorer, folder):
+    text = "u,v,name,class\n" + "\n".join(
+        f"{i * 7 % 11},{i * i % 13},{'abc'[i % 3]}{'xyz'[i % 3]},{i % 3}" for i in range(60)
+    )
+    (folder / "copies.csv").write_text(text)
+    made = explorer.open("copies.csv")
+    assert any("'name': a copy of the labels" in each for each in made["suggestions"])
+    assert not any("encoded" in each for each in made["suggestions"])
 
 
 def test_the_state_of_the_page_is_kept(explorer):

@@ -582,6 +582,13 @@ def test_a_report_prints_as_a_short_document(page, browser, tmp_path):
     })""")
     assert tops[0][1] <= tops[1][0]  # the advice comes first
     assert tops[1][1] <= tops[2][0]
+    legend = page.run("""(() => {
+      const [legend, names] = ['.printed > .legend', '.trial-buttons']
+        .map((at) => getComputedStyle(document.querySelector(at)));
+      return [legend.breakInside, legend.breakAfter, names.breakAfter];
+    })()""")
+    assert legend == ["avoid", "avoid", "avoid"]  # on the page of what it explains
+    assert page.run("document.querySelector('.printed .lv-legend').getBoundingClientRect().width") > 400
     page.run("dispatchEvent(new Event('afterprint'))")
     browser.media("")
     assert page.run("document.getElementById('maps').nextElementSibling.id") == "advice"

@@ -146,6 +146,10 @@ export function columnList(app) {
         { class: "column-name" },
         el("span", { title: column.name }, column.name),
         facts && el("small", { title: prepared ? `${facts}. In the maps: ${prepared}.` : facts }, facts),
+        column.unused &&
+          column.role === "keep" &&
+          column.kind !== "text" &&
+          button("Use it", { kind: "link", onclick: () => setRole(app, column, "feature") }),
       ),
       role,
       chartOf(app.store.table?.columns.indexOf(column) ?? -1),

@@ -69,7 +69,6 @@ export function sidePane(side, name, tabs) {
   });
   choose(tabs[0][0]);
 
-  const wide = () => window.innerWidth >= 1200;
   const over = matchMedia(OVER); // panes lie over the maps, one at a time
   const set = (open, keep = true) => {
     document.body.classList.toggle(`${side}-closed`, !open);
@@ -80,7 +79,7 @@ export function sidePane(side, name, tabs) {
   };
   const isOpen = () => !document.body.classList.contains(`${side}-closed`);
   const handle = symbolButton(side, name, () => set(!isOpen()), { class: `symbol handle ${side}` });
-  const usual = () => set(!over.matches && (remembered()[side] ?? (side === "left" || wide())), false);
+  const usual = () => set(!over.matches && (remembered()[side] ?? side === "left"), false);
   over.addEventListener("change", usual);
   addEventListener("pane-opens", (event) => {
     if (event instanceof CustomEvent && event.detail !== side) set(false, false);

@@ -62,7 +62,10 @@ export function keepState(app) {
     focus: store.focus,
     neighbors: store.neighbors,
   });
-  const write = async () => {
+  /** @type {Promise<unknown>} */
+  let written = Promise.resolve(); // until the server has all that was written
+  const write = () => (written = Promise.all([written, sent()]));
+  const sent = async () => {
     later.cancel();
     if (!opened || !app.stage.view) return;
     const state = current();
@@ -94,6 +97,7 @@ export function keepState(app) {
       opened = null;
     },
     async read(table) {
+      await written;
       try {
         return repaired((await getJson(`/tables/${table}/state?tab=${await tabName()}`)) ?? {});
       } catch {

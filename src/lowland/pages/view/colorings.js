@@ -234,3 +234,7 @@ export function colorChoices(table, maps) {
 /** @type {(a: ColoringSpec, b: ColoringSpec) => boolean} */
 export const sameSpec = (a, b) =>
   a.kind === b.kind && a.column === b.column && a.measure === b.measure && a.map === b.map && a.values === b.values;
+
+// What rows without a class are called.
+/** @type {(coloring: Coloring) => string} */
+export const nameOfMissing = ({ spec }) => (spec.kind === "column" ? "missing value" : "no label");

@@ -1,5 +1,6 @@
 // Pictures of a panel and text of rows, for files.
 
+import { nameOfMissing } from "./colorings.js";
 import { LOOKS, MISSING } from "./colors.js";
 import { brief, contextOf, count, svg } from "./elements.js";
 import { drawNeighbors, neighborMarks } from "./marks.js";
@@ -31,7 +32,7 @@ function legendItems({ coloring, palette, hiddenClasses }) {
     codes = [...levels.keys()].filter((code) => counts[code] && !hiddenClasses.has(code)),
     /** @type {{ name: string, shade: number | null }[]} */
     listed = codes.slice(0, MOST_CLASSES).map((code) => ({ name: levels[code], shade: code % LOOKS }));
-  if (coloring.missing) listed.push({ name: "no label", shade: MISSING });
+  if (coloring.missing) listed.push({ name: nameOfMissing(coloring), shade: MISSING });
   if (codes.length > MOST_CLASSES) listed.push({ name: `and ${count(codes.length - MOST_CLASSES)} more`, shade: null });
   return listed.map((item) => ({
     ...item,

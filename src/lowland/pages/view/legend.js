@@ -1,5 +1,6 @@
 // The legend: classes with counts to show and hide, or a color bar.
 
+import { nameOfMissing } from "./colorings.js";
 import { MISSING, LOOKS } from "./colors.js";
 import { BETTER, brief, contextOf, count, el, some } from "./elements.js";
 import { NEIGHBOR_LOOKS } from "./neighbors.js";
@@ -124,7 +125,7 @@ function classParts(view, coloring) {
 }
 
 /** @type {(coloring: ClassColoring, code: number) => string} */
-const nameOf = (coloring, code) => coloring.levels[code] ?? "no label";
+const nameOf = (coloring, code) => coloring.levels[code] ?? nameOfMissing(coloring);
 
 /** @type {(view: View, coloring: ClassColoring, code: number) => HTMLButtonElement} */
 function classButton(view, coloring, code) {
