@@ -55,6 +55,7 @@ _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the comman
     (r"\bof y against X\b", "of the labels against the other columns"),
     (r"\bof y\b", "of the labels"),
     (r"\bnumeric y\b", "numeric label"),
+    (r"`([a-z]\w*)`", lambda found: flag_names(found[1])[-1]),  # the name of another parameter, marked
     (r"\b([a-z]\w*)_(?!\w)", lambda found: found[1].replace("_", " ")),  # the name of a fitted attribute
     (r"\b([a-z]\w*)='([^']*)'", lambda found: f"{flag_names(found[1])[-1]} {found[2]}"),
     (r"\b[a-z]+(?:_[a-z]+)+\b(?!['(])", lambda found: flag_names(found[0])[-1]),  # the name of another parameter

@@ -105,7 +105,7 @@ class FeatureFilter(
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "Number or fraction of columns to select. auto: half, unless threshold or false_discovery_rate is set.",
+        "Number or fraction of columns to select. auto: half, unless `threshold` or false_discovery_rate is set.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
     threshold: float | None = param(

@@ -116,7 +116,7 @@ class Isomap(
     """
 
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
-    n_neighbors: int | None = param(5, "Number of neighbors of each row; None if radius is set.", at_least=1)
+    n_neighbors: int | None = param(5, "Number of neighbors of each row; None if `radius` is set.", at_least=1)
     radius: float | None = param(
         None, "Connect all rows within this distance instead of the n_neighbors nearest.", above=0, at_most=math.inf
     )

@@ -99,7 +99,7 @@ class L1Selector(
     """
 
     n_features_to_select: int | None = positional(
-        None, "Number of columns to select: the first to enter, or the most stable. None: chosen by rule.", at_least=1
+        None, "Number of columns to select: the first to enter, or the most stable. None: chosen by `rule`.", at_least=1
     )
     rule: Literal["one-standard-error", "min", "stability"] = param(
         "one-standard-error",

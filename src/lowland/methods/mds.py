@@ -96,7 +96,7 @@ class MDS(
         True, "True: metric, approximate the dissimilarities; False: non-metric, only their order."
     )
     n_init: int = param(
-        1, "Number of initializations: the first is init, the others are random. The best result is kept.", at_least=1
+        1, "Number of initializations: the first is `init`, the others are random. The best result is kept.", at_least=1
     )
     init: Literal["classical_mds", "random"] = param("classical_mds", "First initial configuration.")
     max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)

@@ -105,7 +105,8 @@ class SequentialFeatureSelector(
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "Number of columns to select, or a fraction of them. auto: until the gain is below tol; half if tol is None.",
+        "Number of columns to select, or a fraction of them. auto: until the gain is below `tol`, or half if `tol` is "
+        "None.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
     tol: float | None = param(

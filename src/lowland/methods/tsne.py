@@ -155,7 +155,7 @@ class TSNE(
     early_exaggeration: float = param(
         12.0,
         "Factor of the attraction in the first 125 iterations, which lets clusters form. In the next 125 it falls to "
-        "exaggeration.",
+        "`exaggeration`.",
         at_least=1,
     )
     learning_rate: float | Literal["auto"] = param(
@@ -178,9 +178,9 @@ class TSNE(
     metric_params: dict[str, Any] | None = param(None, "Parameters of the metric, such as {'p': 3}.")
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
-        "Start: 'pca' (principal components; classical scaling for given distances, and of 1,000 rows if values are "
-        "missing or with metric='gower'), 'random', 'spectral' (Laplacian eigenmaps), or an array, (n, n_components), "
-        "which is used as it is.",
+        "Initialization: 'pca' (principal components; classical scaling for precomputed distances, and of 1,000 points "
+        "if values are missing or with metric='gower'), 'random', 'spectral' (Laplacian eigenmaps), or an "
+        "(n, n_components) array, which is used as it is.",
         wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
     verbose: int = param(
@@ -191,8 +191,8 @@ class TSNE(
     )
     random_state: RandomState = param(
         None,
-        "Seed of a random start, of the sample of a map of more than 3 dimensions, and of the recall of an approximate "
-        "search.",
+        "Seed of a random initialization, of the sample of a map of more than 3 dimensions, and of the recall of an "
+        "approximate search.",
         at_least=0,
     )
     method: Literal["barnes_hut", "exact"] = param(

@@ -173,18 +173,18 @@ class UMAP(
     )
     output_metric_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
     n_epochs: int | None = positional(
-        None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with densmap.", at_least=0
+        None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with `densmap`.", at_least=0
     )
     learning_rate: float = positional(
         1.0,
-        "Step size of the descent; it decreases linearly to zero. The first steps are up to 12 times as long from a "
-        "random start, 4 times from 'pca' or given coordinates, so that the map can unfold.",
+        "Step size of the optimizer (Adam), which decreases linearly to zero. The first steps are up to 12 times as "
+        "long for a random initialization, and 4 times for 'pca' or an array, so that the map can unfold.",
         above=0,
     )
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = positional(
         "spectral",
-        "Start: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), 'pca' "
-        "(classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an "
+        "Initialization: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), "
+        "'pca' (classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an "
         "(n, n_components) array, which is scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
     )
@@ -212,7 +212,7 @@ class UMAP(
     b: float | None = positional(
         None, "Parameter of the similarity 1 / (1 + a d^2b); None: from `min_dist` and `spread`.", above=0
     )
-    random_state: RandomState = positional(None, "Random seed of the start and of the draws.", at_least=0)
+    random_state: RandomState = positional(None, "Seed of the initialization and of the random draws.", at_least=0)
     angular_rp_forest: bool = positional(False, _UNUSED + ".")
     target_n_neighbors: int = positional(
         -1, "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors."
@@ -244,7 +244,7 @@ class UMAP(
     dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
     output_dens: bool = positional(
         False,
-        "Compute the local radii, rad_orig_ and rad_emb_, also without densmap. fit_transform then returns three "
+        "Compute the local radii, rad_orig_ and rad_emb_, also without `densmap`. fit_transform then returns three "
         "arrays: the map and the radii.",
     )
     disconnection_distance: float | None = positional(
@@ -448,7 +448,7 @@ class UMAP(
         start = np.ascontiguousarray(start, dtype=np.float32)
         reason = f"all rows move at the end of an epoch, {len(fuzzy.to):,} edges"
         if n > _MANY and isinstance(self.init, str) and self.init == "spectral":
-            reason += "; the start is PCA, since eigenvectors of so large a graph take minutes"
+            reason += "; the initialization is PCA, since eigenvectors of so large a graph take minutes"
         return EmbeddingProblem(objective, start, Outcome("edge sampling", reason))
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:

@@ -126,8 +126,8 @@ class PairEmbedding(
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     init: Literal["pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
-        "Start: 'pca' (classical scaling of 1,000 rows if values are missing or with distance='gower'), 'random', or "
-        "an (n, n_components) array, whose columns are standardized.",
+        "Initialization: 'pca' (classical scaling of 1,000 rows if values are missing or with distance='gower'), "
+        "'random', or an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
     )
     disconnected: Policy = ignored_components_parameter()
