@@ -10,6 +10,7 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import kstest
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -339,6 +340,15 @@ def test_the_number_of_threads_changes_no_bit(name: str) -> None:
         assert clusters == found[0][1]
         for field in ("preservation", "p_values", "stability", "displacement", "jump"):
             np.testing.assert_array_equal(getattr(each, field), getattr(found[0][0], field))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_maps_that_nobody_sees_do_not_warn(threads: int) -> None:
+    X = noise(60, 5, 0)
+    with pytest.warns(ConvergenceWarning):
+        model = lowland.FastICA(2, max_iter=1, random_state=0).fit(X)
+    with lowland.config(threads=threads):
+        assert lowland.reliability(model, X).p_values.shape == (60,)
 
 
 def test_estimators_of_others_are_fitted_one_after_another() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -113,9 +114,11 @@ def fit_each(method: Any, name: str, tasks: Sequence[Task], work: Callable[[Task
     from lowland.methods.base.method import Method
 
     run = LocalRun()
-    if isinstance(method, Method) and not any(callable(value) for value in method.get_params().values()):
-        return run.fits(name, tasks, work)
-    return [work(tasks[i]) for i in run.iterate(name, len(tasks))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of maps that nobody sees; the map itself gave its own
+        if isinstance(method, Method) and not any(callable(value) for value in method.get_params().values()):
+            return run.fits(name, tasks, work)
+        return [work(tasks[i]) for i in run.iterate(name, len(tasks))]
 
 
 def _split(model: Any) -> tuple[Any, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from lowland.evidence.reliability import RELIABLE as RELIABLE_CLASS
@@ -39,9 +37,7 @@ def evaluate_map(planned: Planned, Z: np.ndarray, data: StudyTable, shown: np.nd
     if planned.fitted_rows is not None:
         fitted = evenly_spread(n, planned.fitted_rows, np.random.default_rng(seed))
     known = fitted[shown]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit gave these warnings already
-        found = reliability(
+    found = reliability(
             np.where(known[:, None], Z, np.nan), data.X[shown], None if y is None else y[shown], method=method,
             random_state=seed,
         )  # fmt: skip
