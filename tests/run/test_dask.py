@@ -14,6 +14,7 @@ from lowland import PCA, IncrementalPCA
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError
 from lowland.run.dask import DaskRun
+from lowland.run.processes import _status, resident
 
 da = pytest.importorskip("dask.array")
 
@@ -94,6 +95,60 @@ def test_gather_declares_shape_and_dtype_of_the_result(X):
     rows = open_rows(da.from_array(X.astype("f4"), chunks=(300, 8)))
     sums = DaskRun().gather(lambda chunk: chunk.sum(axis=1, keepdims=True, dtype="f8"), rows, 1, dtype=np.dtype("f8"))
     assert sums.dtype == sums.compute().dtype == np.float64
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Two worker processes; the client is active for all tests of the module that use it."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("name", ["PCA", "LinearDiscriminantAnalysis", "FastICA", "SelfOrganizingMap"])
+def test_uneven_and_empty_blocks_on_worker_processes(workers, X, name):
+    if name == "FastICA":
+        X = np.random.default_rng(1).laplace(size=X.shape) @ np.random.default_rng(2).normal(size=(8, 8))
+    lazy = da.from_array(X, chunks=((1, 0, 700, 299, 1000), (8,)))
+    est = getattr(lowland, name)()
+    if "random_state" in est.get_params():
+        est.set_params(random_state=0)
+    y = np.arange(2000) % 3 if name == "LinearDiscriminantAnalysis" else None
+    Z = est.fit(lazy, y).transform(lazy)
+    whole = type(est)(**est.get_params()).fit(X, y)
+    np.testing.assert_allclose(Z.compute(), whole.transform(X), atol=1e-4 if name == "FastICA" else 1e-8)
+
+
+def test_blocks_of_unknown_length_on_worker_processes(workers, X):
+    lazy = da.from_array(X, chunks=(300, 8))
+    lazy = lazy[lazy[:, 0] > 4]  # some blocks have few rows
+    kept = X[X[:, 0] > 4]
+    model = PCA(2).fit(lazy)
+    np.testing.assert_allclose(model.explained_variance_, PCA(2).fit(kept).explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(model.transform(lazy).compute(), PCA(2).fit(kept).transform(kept), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["Isomap", "UMAP", "SpectralEmbedding", "MDS", "KernelPCA"])
+def test_new_rows_are_placed_on_worker_processes(workers, X, name):
+    params = {"random_state": 0} if name in ("UMAP", "MDS") else {}
+    model = getattr(lowland, name)(n_components=2, **params).fit(X[:300])
+    lazy = da.from_array(X[300:500], chunks=(60, 8))
+    np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(X[300:500]), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system does not report memory")
+def test_a_worker_holds_few_blocks_at_a_time(workers):
+    lazy = da.random.default_rng(0).normal(size=(4_000_000, 20), chunks=(100_000, 20))  # 40 blocks of 16 MB
+    PCA(2).fit(lazy[:200_000])  # loads the libraries
+    before = workers.run(resident)
+    PCA(2).fit(lazy)
+    peaks = workers.run(_status, "self", "VmHWM")
+    assert all(peaks[w] - before[w] < 150e6 for w in before), "all blocks have 640 MB"
 
 
 @pytest.mark.filterwarnings("ignore")  # distributed warns of the worker we kill
