@@ -38,9 +38,9 @@ def evaluate_map(planned: Planned, Z: np.ndarray, data: StudyTable, shown: np.nd
         fitted = evenly_spread(n, planned.fitted_rows, np.random.default_rng(seed))
     known = fitted[shown]
     found = reliability(
-            np.where(known[:, None], Z, np.nan), data.X[shown], None if y is None else y[shown], method=method,
-            random_state=seed,
-        )  # fmt: skip
+        np.where(known[:, None], Z, np.nan), data.X[shown], None if y is None else y[shown], method=method,
+        random_state=seed,
+    )  # fmt: skip
     scores = {
         RELIABLE: Score(found.fraction(RELIABLE_CLASS), "higher", found.summary),
         STABILITY: Score(found.score, "higher", STAYS, *found.interval),
