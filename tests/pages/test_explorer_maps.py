@@ -174,9 +174,9 @@ def test_a_changed_map_moves_in_its_place_and_the_change_is_undone_and_compared(
 
     iris.compute("TSNE", max_iter=300)
     panels = "[...document.querySelectorAll('.lv-panel .lv-facts')].map((e) => e.textContent)"
-    before = seen()
     iris.tab("maps")
-    iris.click(".map-name", "t-SNE")
+    iris.click(".map-name", "t-SNE")  # opens the right pane, which makes the maps smaller
+    before = seen()
     iris.click("#pane-map button", "Change parameters")
     iris.type("input[name=perplexity]", "8")
     iris.click(".start button", "Change the map")
