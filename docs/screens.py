@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent))
 
+import numpy as np  # noqa: E402
+
 import lowland  # noqa: E402
+from lowland.data.write import write_columns  # noqa: E402
 
 
 def main() -> None:
@@ -23,22 +28,24 @@ def main() -> None:
 
     browser = fresh_browser(width=1650)
     with tempfile.TemporaryDirectory() as folder:
+        write_wine(Path(folder))
         explorer(browser, Path(folder))
         report(browser, Path(folder))
 
 
-def explorer(browser: Any, folder: Path) -> None:
-    """Four maps of wine with a selection; the columns on the left, what sets the selection apart on the right."""
-    import numpy as np
-    from tests.explorer.server import Explorer
-    from tests.pages.explorer_page import Person
-
-    from lowland.data.write import write_columns
-
+def write_wine(folder: Path) -> None:
+    """Write the wines with their cultivars to wine.parquet."""
     wine = lowland.data.load_dataset("wine")
     columns = {name: wine.X[:, j] for j, name in enumerate(wine.names)}
     cultivars = np.array(["Barolo", "Grignolino", "Barbera"])[wine.y]
     write_columns({**columns, "cultivar": cultivars}, folder / "wine.parquet")
+
+
+def explorer(browser: Any, folder: Path) -> None:
+    """Four maps of wine with a selection; the columns on the left, what sets the selection apart on the right."""
+    from tests.explorer.server import Explorer
+    from tests.pages.explorer_page import Person
+
     server = Explorer(folder, folder / "workspace")
     try:
         person = Person(browser)
@@ -60,17 +67,18 @@ def explorer(browser: Any, folder: Path) -> None:
 
 
 def report(browser: Any, folder: Path) -> None:
-    """The report of a study of wine, with rows selected in the first map and the pointer on one of them."""
+    """The report of a study of wine, with rows selected in the first map."""
     from tests.pages.explorer_page import Person
 
-    study = lowland.compare(folder / "wine.parquet", "cultivar", ["pca", "tsne", "umap", "isomap", "mds", "lda"])
+    with contextlib.chdir(folder):  # the report shows the path as it was written
+        study = lowland.compare("wine.parquet", "cultivar", ["pca", "tsne", "umap", "isomap", "mds", "lda"])
     study.report(folder / "report.html")
     browser.size(1650, 1030)
     browser.open(folder / "report.html")
     person = Person(browser)
     person.tool("box")
     person.path([(0.01, 0.01), (0.3, 0.5), (0.5, 0.99)])
-    person.hover()
+    time.sleep(2)  # the list of what sets the rows apart is computed later
     person.settle()
     save(browser, "report")
 
