@@ -66,7 +66,7 @@ HALF = pd.Index(["a", "b\udc80"], dtype=object)  # half of a surrogate pair
         (np.array([[DAYS, 1.0], [2.0, 3.0]], dtype=object), {}, DataTypeError, "dates or durations"),
         (pd.DataFrame({"a": np.array([DAY, 1.0], dtype=object)}), {}, DataTypeError, "'a'.*dates"),
         (HUGE, {}, DataError, "too large"),
-        (pd.DataFrame(HUGE, columns=["a", "b"]), {}, DataError, "'a'.*too large"),
+        (pd.DataFrame(HUGE, columns=["a", "b"], dtype=object), {}, DataError, "'a'.*too large"),
         (pd.DataFrame(np.eye(2), columns=HALF), {}, DataError, r"'b\\udc80'.*surrogate.*Rename"),
     ],
 )
