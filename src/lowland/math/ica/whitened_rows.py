@@ -14,14 +14,15 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, as_double, like, rounding_of, to_numpy, xp_of
+from lowland.arrays.blas_threads import blas_on_one_thread
+from lowland.arrays.namespace import Array, as_double, like, rounding_of, slices, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.spectra.component_rules import ComponentChoice, Fixed
 from lowland.math.spectra.operators import centered_product
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.moments import Moments
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 _BLOCK = 24_000  # numbers per block: they stay in the cache from one product to the next
 _LONG_BLOCK = 2**15  # rows per block on a device
@@ -50,7 +51,7 @@ class LogCosh:
             if self.alpha != 1:
                 Y *= self.alpha
             g = np.tanh(Y, out=Y)
-            return g, self.alpha * (b - np.einsum("ij,ij->i", g, g))
+            return g, self.alpha * (b - np.vecdot(g, g))
         xp = xp_of(Y)
         g = xp.tanh(Y * self.alpha)
         return g, (b - xp.sum(g * g, axis=1)) * self.alpha
@@ -294,10 +295,30 @@ def _whiten_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
     large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
         return WhiteRows(rows, run, whiten, WhiteRows(rows, run, replace(whiten, single=True)) if large else None)
-    Z = run.gather(whiten, _in_slabs(rows), k, name="whitening rows")
-    xp = xp_of(Z)
-    single = WhiteRows(_in_slabs(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
+    slabs = _in_slabs(rows)
+    if large and isinstance(slabs, ArrayRows) and isinstance(slabs.X, np.ndarray):
+        Z, few = _whitened_together(slabs, run, whiten)
+    else:
+        Z = run.gather(whiten, slabs, k, name="whitening rows")
+        few = xp_of(Z).astype(Z, xp_of(Z).float32) if large else None
+    single = None if few is None else WhiteRows(_in_slabs(ArrayRows(few)), run)
     return WhiteRows(_in_slabs(ArrayRows(Z, source=rows.source)), run, single=single)
+
+
+def _whitened_together(rows: ArrayRows, run: Run, whiten: Whiten) -> tuple[np.ndarray, np.ndarray]:
+    """Whitened rows in float64 and in float32, (n, k): each thread writes its slabs, so that none waits for a copy."""
+    Z = np.empty((len(rows.X), whiten.K.shape[0]), order="F")
+    few = np.empty_like(Z, dtype=np.float32)
+
+    def work(part: slice) -> None:
+        Z[part] = whiten(rows.prepare(rows.X[part]))
+        if not all_finite(Z[part]):
+            raise rows.non_finite_error()
+        few[part] = Z[part]
+
+    with blas_on_one_thread():
+        run.each("whitening rows", slices(len(Z), rows.slab), work)
+    return Z, few
 
 
 def _in_slabs(rows: Rows) -> Rows:
