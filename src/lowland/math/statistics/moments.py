@@ -83,10 +83,11 @@ class Moments(Scattered):
             X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
-        if weights is None and X.shape[0] and (shift := shift_of(X)) is not None:
+        shift = shift_of(X) if X.shape[0] else None
+        if weights is None and shift is not None:
             n, (scatter, total) = float(X.shape[0]), shifted_gram(X, shift)
         else:
-            shift, Y, total, n = _shifted(X, weights)
+            shift, Y, total, n = _shifted(X, weights, shift)
             scatter = gram(Y)
         offset = total / n if n else total  # (d,) float64: mean of the chunk relative to the shift
         scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
@@ -179,7 +180,7 @@ class ColumnMoments:
         X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
-        shift, Y, total, n = _shifted(X, weights)
+        shift, Y, total, n = _shifted(X, weights, shift_of(X) if X.shape[0] else None)
         offset = total / n if n else total
         squares = column_squares(Y) - n * offset**2
         lost = loses_squares(X, squares, n)
@@ -241,7 +242,7 @@ class Triangle:
         """Return the factor of one chunk."""
         X, weights = without_zero_weights(X, weights)
         xp = xp_of(X)
-        shift, Y, total, n = _shifted(X, weights)
+        shift, Y, total, n = _shifted(X, weights, shift_of(X) if X.shape[0] else None)
         offset = total / n if n else total
         back = like(offset, Y)[None, :]
         Y = Y - (back if weights is None else xp.sqrt(like(weights, Y))[:, None] * back)
@@ -390,13 +391,12 @@ def shift_of(X: Array, near: float | None = None) -> Array | None:
     return shift
 
 
-def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array, float]:
+def _shifted(X: Array, weights: np.ndarray | None, shift: Array | None) -> tuple[Array, Array, Array, float]:
     """Return the shift, the shifted rows (times the root of their weights), their weighted sum in float64, and n."""
     xp = xp_of(X)
     zeros = xp.zeros(X.shape[1], dtype=X.dtype, device=device_of(X))
     if X.shape[0] == 0:
         return zeros, X, as_double(zeros), 0.0
-    shift = shift_of(X)
     if shift is None:
         shift, Y, sums = zeros, X, column_sums(X)
     else:

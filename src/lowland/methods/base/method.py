@@ -10,6 +10,7 @@ After a fit, a method reads its fitted attributes, and its parameters as they we
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,6 +78,12 @@ class Fitted(SimpleNamespace):
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
+@functools.cache
+def _parameter_names(method: type[BaseEstimator]) -> tuple[str, ...]:
+    """The names of the parameters, which scikit-learn reads from the signature again in each fit."""
+    return tuple(method._get_param_names())
+
+
 class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A dimensionality reduction method. A subclass declares its parameters with ``param`` and writes ``_solve``."""
 
@@ -183,7 +190,8 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The solver reads the parameters as they were checked, also from ``self``.
         """
         checked = vars(self._fitted)
-        stored = {name: value for name, value in self.get_params(deep=False).items() if value is not checked[name]}
+        given = {name: getattr(self, name) for name in _parameter_names(type(self))}
+        stored = {name: value for name, value in given.items() if value is not checked[name]}
         self.__dict__.update({name: checked[name] for name in stored})
         try:
             yield
