@@ -295,7 +295,7 @@ def _whiten_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
     large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
         return WhiteRows(rows, run, whiten, WhiteRows(rows, run, replace(whiten, single=True)) if large else None)
-    slabs = _in_slabs(rows)
+    slabs, few = _in_slabs(rows), None
     if large and isinstance(slabs, ArrayRows) and isinstance(slabs.X, np.ndarray):
         Z, few = _whitened_together(slabs, run, whiten)
     else:

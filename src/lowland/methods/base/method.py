@@ -79,7 +79,7 @@ class Fitted(SimpleNamespace):
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
 @functools.cache
-def _parameter_names(method: type[BaseEstimator]) -> tuple[str, ...]:
+def _parameter_names(method: Any) -> tuple[str, ...]:
     """The names of the parameters, which scikit-learn reads from the signature again in each fit."""
     return tuple(method._get_param_names())
 
@@ -190,7 +190,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The solver reads the parameters as they were checked, also from ``self``.
         """
         checked = vars(self._fitted)
-        given = {name: getattr(self, name) for name in _parameter_names(type(self))}
+        given = {name: getattr(self, name) for name in _parameter_names(self.__class__)}  # type: ignore[arg-type]
         stored = {name: value for name, value in given.items() if value is not checked[name]}
         self.__dict__.update({name: checked[name] for name in stored})
         try:
