@@ -26,7 +26,7 @@ def public(cls):
 def test_the_public_names_of_pca_are_few():
     assert public(lowland.PCA) == {
         "distortion", "fit", "get_covariance", "get_precision", "impute", "inverse_chunks", "inverse_transform",
-        "partial_fit", "score", "score_samples", "set_callbacks", "storage", "transform", "transform_chunks",
+        "partial_fit", "plan", "score", "score_samples", "set_callbacks", "storage", "transform", "transform_chunks",
     }  # fmt: skip
 
 
