@@ -431,3 +431,21 @@ def test_gower_refuses_wrong_columns():
     for params in ({"categorical": [5]}, {"weights": [1.0]}, {"categorical": [1], "ordered": [1]}):
         with pytest.raises(ParameterError, match="gower"):
             DistancesTo.of(X, "gower", params)
+
+
+def test_hellinger_refuses_a_single_negative_value():
+    X = np.random.default_rng(0).random((6, 4))
+    X[3, 2] = -0.1
+    with pytest.raises(DataError, match=r"hellinger.*negative"):
+        DistancesTo(X, "hellinger")(np.abs(X))
+
+
+def test_a_metric_that_returns_a_negative_number_is_shown_its_two_rows():
+    def of(a, b):
+        return -1.0 if {a[0], b[0]} == {2.0, 3.0} else abs(a[0] - b[0])
+
+    rows = np.array([[1.0], [2.0], [3.0]])
+    with pytest.raises(DataError, match=r"returned -1\.0 for the rows \[2\] and \[3\]"):
+        DistancesTo(rows, of)(rows)
+    with pytest.raises(DataError, match=r"for the rows \[1, 2, 3, 4\] and"):  # four values are all shown, more are not
+        DistancesTo(np.array([[1.0, 2.0, 3.0, 4.0]]), lambda a, b: np.nan)(np.array([[1.0, 2.0, 3.0, 4.0]]))

@@ -241,3 +241,13 @@ def test_the_weight_decides_which_graph_prevails():
     target = fuzzy_graph(nearest_neighbors(LABELS[:, None] + 0.1 * PLACES[:, :1], 8, RUN), RUN)
     pulls = [between(intersection(GRAPH, target, weight), LABELS) for weight in (0.1, 0.5, 0.9)]
     assert pulls == sorted(pulls, reverse=True)
+
+
+def test_centers_of_components_are_the_same_for_sparse_rows():
+    rng = np.random.default_rng(0)
+    X, label = rng.poisson(0.5, (30, 6)).astype(float), np.arange(30) % 4
+    means = np.array([X[label == j].mean(axis=0) for j in range(4)])
+    Z = starts.component_centers(scipy.sparse.csr_array(X), label, 2)
+    np.testing.assert_allclose(Z, starts.component_centers(X, label, 2), atol=1e-12)
+    spread = np.linalg.svd(means - means.mean(axis=0), compute_uv=False)[:2]  # what two components keep
+    np.testing.assert_allclose(np.sort((Z**2).sum(axis=0)), np.sort(spread**2), rtol=1e-10)

@@ -213,3 +213,10 @@ def test_the_m_step_recovers_an_exact_model():
     for _ in range(2):  # the second fit starts from the first
         model = fit(moments)
         np.testing.assert_allclose((np.eye(6) + model.L @ model.L.T) * np.outer(model.unit, model.unit), S, atol=1e-5)
+
+
+def test_rounding_error_is_no_asymmetry_also_beside_zeros():
+    S = np.diag([1.0, 2.0, 3.0])
+    S[0, 1], S[1, 0] = 0.5, 0.5 + 1e-16
+    S[0, 2] = 1e-17  # its transpose is 0
+    np.testing.assert_allclose(checked_covariance(S, None), checked_covariance(S, None).T)

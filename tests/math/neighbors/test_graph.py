@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
-from lowland.math.neighbors.connectivity import ShortestBridges, component_labels, connected
+from lowland.math.neighbors.connectivity import ShortestBridges, component_labels, connected, listed_sizes
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
@@ -210,3 +210,11 @@ def test_groups_of_duplicate_rows_are_components_and_are_connected(rng):
     assert component_labels(parts.graph).max() == 0
     assert parts.sizes.tolist() == [8] * 5
     assert len(parts.bridges) == 4
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [([3, 1], "3 and 1"), ([5, 4, 3, 2, 1], "5, 4, 3, 2 and 1"), ([6, 5, 4, 3, 2, 1], "6, 5, 4, 3, 2, …")],
+)
+def test_at_most_five_sizes_of_components_are_listed(sizes, said):
+    assert listed_sizes(np.array(sizes)) == said
