@@ -226,6 +226,13 @@ def test_all_columns_are_kept_if_reduction_loses_accuracy():
     assert "0.10 lower. Majority-class" in found.text  # a loss that is no chance
 
 
+def test_columns_are_counted_before_they_are_encoded():
+    size = StudySize(100, 10, 2, 3, "classify", n_given=6)
+    found = {each.purpose: each.text for each in advise([with_accuracy("PCA", 120)], FULL, size, scaled=True)}
+    assert "keep all 6 columns (10 after encoding) and use 5 nearest" in found["classify"]
+    assert "of the variance of the 6 columns (10 after encoding). The target is" in found["compress"]
+
+
 def test_the_simplest_trial_as_good_as_all_columns_is_recommended():
     found = advice(
         "classify",

@@ -315,8 +315,8 @@ TO_COMPRESS: Sequence[Rule] = (
     ),
     (
         always,
-        "For compression, use PCA with {components}: {they_explain} {kept:.1%} of the variance of the {size.d} columns "
-        f"(target: at least {KEEP:.0%} with as few as possible).{{elbow}}",
+        "For compression, use PCA with {components}: {they_explain} {kept:.1%} of the variance of the {size.columns}. "
+        f"The target is at least {KEEP:.0%} with as few as possible.{{elbow}}",
     ),
 )
 ELBOW: Sequence[Rule] = (
@@ -439,7 +439,7 @@ TO_PREDICT: Sequence[Rule] = (
     ),
     (
         always,
-        "For {purpose}, keep all {size.d} columns and use {chosen.model}: the {what} on held-out rows is {estimate}. "
+        "For {purpose}, keep all {size.columns} and use {chosen.model}: the {what} on held-out rows is {estimate}. "
         "{compared}{fewer}{baseline}",
     ),
 )
@@ -452,8 +452,8 @@ PREDICTED: Sequence[Rule] = (
     ),
     (always, "{ranking}"),
     (lambda c: c.companions, "{companions}"),
-    (lambda c: c.near, "All {size.d} columns, {nearest}: {near}."),
-    (lambda c: c.linear, "All {size.d} columns, {linear_model}: {linear}."),
+    (lambda c: c.near, "All {size.columns}, {nearest}: {near}."),
+    (lambda c: c.linear, "All {size.columns}, {linear_model}: {linear}."),
     (lambda c: c.by_components, "{What} by number of PCA components: {by_components}."),
     (
         lambda c: c.size.predicts_numbers,
@@ -535,7 +535,7 @@ def _candidates(done: list[Trial], facts: TableFacts, size: StudySize) -> list[C
         found += [Candidate(f"PCA with {_components(m)}", score, model, m, BASELINE) for m, score in some]
     for model, whole in ((near, facts.accuracy), (linear, facts.linear_accuracy)):
         if whole is not None:
-            found.append(Candidate(f"all {size.d} columns", whole, model, size.d))
+            found.append(Candidate(f"all {size.columns}", whole, model, size.d))
     most = max((c.score.n_tested for c in found), default=0)
     return [c for c in found if c.score.n_tested == most]
 

@@ -118,7 +118,9 @@ def compare(
     n_classes, why = None if labels.classes is None else len(labels.classes), labels.why_no_classes
     numbers = labels.targets is not None
     categories = data.n_categories
-    size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), why, numbers, categories)
+    size = StudySize(
+        len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), why, numbers, categories, data.n_given
+    )
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
             f"class labels are required, but {why or 'none were given'}.",

@@ -85,6 +85,11 @@ class StudyTable:
         return 0 if mixed is None else sum(not holds_numbers(f.type) for f in mixed.schema)
 
     @property
+    def n_given(self) -> int:
+        """How many columns of the user are used; they may be more or fewer than those of ``X``."""
+        return self.X.shape[1] if self.columns is None else self.columns.num_columns - len(self.prepared.unused)
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What a reader of the advice should know about the columns, one sentence each."""
         found, said = self.prepared, []
@@ -116,9 +121,8 @@ class StudyTable:
         labels = None if self.labels.shown is None else self.labels.shown[shown]
         images = None if self.image_shape is None else thumbnails_of(self.X[shown], self.image_shape)
         found = self.prepared
-        d = self.X.shape[1] if self.columns is None else self.columns.num_columns - len(found.unused)
         return ShownTable(
-            self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), tuple(names),
+            self.source, len(self.X), self.n_given, self.fingerprint, shown.astype(np.int64), tuple(names),
             np.ascontiguousarray(values.clip(-most, most), dtype=np.float32), self.label_name, labels, found.scaled,
             self.id_name, None if self.ids is None else plain_values(self.ids[shown]),
             {name: plain_values(values[shown]) for name, values in self.kept.items()}, images,

@@ -32,6 +32,14 @@ class StudySize:
     why_no_classes: str | None = None  # why the labels are not classes, as a clause
     predicts_numbers: bool = False  # whether the labels are numbers to predict
     n_categories: int = 0  # columns of categories among the features
+    n_given: int | None = None  # columns of the user that are used; None: d, as none is encoded
+
+    @property
+    def columns(self) -> str:
+        """The number of columns, in words: those of the user."""
+        given = self.d if self.n_given is None else self.n_given
+        encoded = f" ({self.d} after encoding)" * (given != self.d)
+        return f"{given} column{'s' * (given != 1)}{encoded}"
 
 
 @dataclass(frozen=True)
