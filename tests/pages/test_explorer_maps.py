@@ -1,5 +1,7 @@
 """The explorer in headless Chromium: maps are chosen, computed, watched, canceled, compared and exported."""
 
+import numpy as np
+
 
 def compute_here(person, method):
     person.choose_method(method)
@@ -54,7 +56,7 @@ def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, serv
     person.until("document.querySelectorAll('.map-line').length === 1")
 
 
-def test_cancel_while_it_waits_is_fitted_and_is_measured(person):
+def test_cancel_while_it_waits_and_is_fitted(person):
     person.show("large.npy")
     fitted = [person.compute() for _ in range(2)]
     waiting = person.compute("PCA", n_components=4)
@@ -66,12 +68,20 @@ def test_cancel_while_it_waits_is_fitted_and_is_measured(person):
     person.click("#pane-maps button", "Cancel all 2")
     person.until("document.querySelectorAll('.map-line[data-status=canceled]').length === 3")
     assert {person.api(f"/maps/{each}")["status"] for each in (*fitted, waiting)} == {"canceled"}
+
+
+def test_cancel_while_it_is_measured(person, folder):
+    np.save(folder / "many.npy", np.random.default_rng(0).normal(size=(20_000, 10)))
+    first = person.api(f"/maps?table={person.show('many.npy')}")[0]["id"]
     measured = person.compute("PCA", n_components=5)
     person.asks(f"/maps/{measured}", lambda one: one["status"] == "done")
-    person.api(f"/maps/{measured}/cancel", "POST")
+    for each in (first, measured):  # maps are measured one after the other, each for seconds
+        person.api(f"/maps/{each}/cancel", "POST")
+    person.tab("maps")
     person.click(".map-line[data-status=done]:last-of-type .map-name", "PCA")
     person.sees("#pane-map", "The quality was not measured")  # the map is kept
     assert person.api(f"/maps/{measured}")["status"] == "done"
+    (folder / "many.npy").unlink()
 
 
 def test_a_map_shows_scores_and_charts_and_is_exported(iris):

@@ -55,6 +55,7 @@ function drawing(app, column, prepare, show) {
   /** @type {Promise<void> | null} */
   let loading = null;
   return async () => {
+    if (app.store.table?.status === "reading") return; // drawn when it has been read
     try {
       await (loading ??= column.ready().then((values) => prepare(/** @type {ArrayLike<number>} */ (values))));
     } catch {
