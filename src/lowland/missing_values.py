@@ -19,7 +19,7 @@ from lowland.run.run import Run, run_for
 from lowland.suggestions import did_you_mean
 
 How = Literal["mean", "median", "knn", "em"]
-_HOW = {
+REPLACED_BY = {
     "mean": "the mean of their column",
     "median": "the median of their column",
     "knn": "the mean of the nearest rows (KNNImputer of scikit-learn)",
@@ -71,9 +71,9 @@ def impute(X: Any, how: How = "mean", **options: Any) -> Any:
 
 def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
     """Return what ``impute`` returns together with a record: the counts of each column, and a sentence."""
-    if how not in _HOW:
-        known = ", ".join(repr(name) for name in _HOW)
-        raise ParameterError(f"unknown. {did_you_mean(how, _HOW)}Choose {known}.", method="impute", how=how)
+    if how not in REPLACED_BY:
+        known = ", ".join(repr(name) for name in REPLACED_BY)
+        raise ParameterError(f"unknown. {did_you_mean(how, REPLACED_BY)}Choose {known}.", method="impute", how=how)
     if options and how in ("mean", "median"):
         raise ParameterError(f"`impute(how={how!r})` takes no further options, but {next(iter(options))!r} was passed.")
     rows = _opened(X)
@@ -102,7 +102,7 @@ def replacement_sentence(counts: Any, fraction: float, how: str) -> str:
     """Say how many values of each column were replaced, and by what; ``fraction``: of all values."""
     counts = np.asarray(counts)
     values = "1 missing value" if counts.sum() == 1 else f"{counts.sum():,} missing values"
-    return f"Replaced {values} ({fraction:.1%}) in {np.sum(counts > 0)} of {len(counts)} columns by {_HOW[how]}."
+    return f"Replaced {values} ({fraction:.1%}) in {np.sum(counts > 0)} of {len(counts)} columns by {REPLACED_BY[how]}."
 
 
 def drop_missing(X: Any) -> CompleteRows:

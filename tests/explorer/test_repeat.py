@@ -38,18 +38,20 @@ def run(words):
 
 
 @pytest.mark.parametrize(
-    ("roles", "scale", "method"),
-    [("standardized", "standard", "PCA"), ("standardized", "none", "LinearDiscriminantAnalysis"),
-     ("encoded", "none", "PCA"), ("encoded", "standard", "Isomap"), ("weighted", "none", "PCA")],
+    ("roles", "scale", "method", "impute"),
+    [("standardized", "standard", "PCA", "median"), ("standardized", "none", "LinearDiscriminantAnalysis", "median"),
+     ("encoded", "none", "PCA", "median"), ("encoded", "standard", "Isomap", "knn"),
+     ("weighted", "none", "PCA", "median"), ("standardized", "standard", "PCA", "mean"),
+     ("encoded", "standard", "PCA", "em")],
 )  # fmt: skip
-def test_python_and_command_repeat_the_map(explorer, messy, tmp_path, monkeypatch, roles, scale, method):
+def test_python_and_command_repeat_the_map(explorer, messy, tmp_path, monkeypatch, roles, scale, method, impute):
     place = f"/api/tables/{messy['id']}"
     everything = dict.fromkeys(NUMBERS, "feature") | {"person": "id"} | ROLES[roles]
-    explorer.client.patch(place, json={"roles": everything, "scale": scale})
+    explorer.client.patch(place, json={"roles": everything, "scale": scale, "impute": impute})
     assert explorer.table(messy["id"])["unprepared"] is None
     record = explorer.map(explorer.compute(messy["id"], method)["id"])
     assert record["status"] == "done", record["error"]
-    explorer.client.patch(place, json={"roles": {"pay": "drop"}})  # the map was made with it
+    explorer.client.patch(place, json={"roles": {"pay": "drop"}, "impute": "median"})  # the map was made otherwise
     explorer.table(messy["id"])
     code = explorer.get(f"/api/maps/{record['id']}/code").json()
     values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
@@ -86,6 +88,19 @@ def test_a_map_of_counts_is_repeated(explorer, tmp_path, monkeypatch):
     np.testing.assert_allclose(pd.read_csv("coordinates.csv").to_numpy(), wanted, atol=1e-5)
     explorer.client.patch(f"/api/tables/{table['id']}", json={"scale": "none"})
     assert not explorer.table(table["id"])["prepared_notes"]
+
+
+def test_the_command_fits_categories_as_they_are(explorer, tmp_path, monkeypatch):
+    table = explorer.open("small.csv")["id"]
+    change = {"roles": {"label": "feature"}, "scale": "standard"}
+    explorer.client.patch(f"/api/tables/{table}", json=change)
+    explorer.table(table)
+    record = explorer.map(explorer.compute(table, "FactorAnalysisOfMixedData")["id"])
+    values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
+    monkeypatch.chdir(tmp_path)
+    run(shlex.split(explorer.get(f"/api/maps/{record['id']}/code").json()["command"])[1:])
+    wanted = values.reshape(record["components"], -1).T
+    np.testing.assert_allclose(pd.read_csv("coordinates.csv").to_numpy(), wanted, atol=1e-5)
 
 
 def test_code_of_a_selection_says_what_to_export_first(explorer, messy):

@@ -65,6 +65,26 @@ def test_a_column_that_was_left_out_is_used_by_one_click(person, folder):
     person.sees(".lv-badge", "outdated")
 
 
+def test_a_finding_says_how_many_values_were_imputed_and_changes_by_what(person, folder):
+    lines = [f"{i},{'' if i % 5 == 0 else i * i},{i % 7}" for i in range(40)]
+    (folder / "gaps.csv").write_text("\n".join(["a,b,c", *lines]) + "\n", encoding="utf-8")
+    person.show("gaps.csv")
+    person.drawn_maps(1)
+    person.sees(".finding.imputed", "8 missing values in 1 column, replaced by")
+    assert "missing values (" not in person.text(".findings")  # told once
+    person.choose(".finding.imputed select", "knn")
+    person.sees(".lv-badge", "outdated")
+    person.click(".outdated-bar button", "Update all")
+    person.until("!document.querySelector('.lv-badge')")
+    assert person.run("document.querySelector('.finding.imputed select').value") == "knn"
+    person.tab("maps")
+    person.click(".map-name", "PCA")
+    person.sees("#pane-map", "replaced by the mean of the nearest rows")
+    person.click("#pane-map button", "Code")
+    person.sees("dialog", "--impute knn")
+    (folder / "gaps.csv").unlink()
+
+
 def test_a_table_is_renamed_scaled_and_the_roles_of_many_columns_are_changed(person):
     person.show("ninety.parquet")
     person.click("[aria-label='Rename this table']")

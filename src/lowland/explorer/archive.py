@@ -25,7 +25,7 @@ from lowland.explorer.workspace import FILES_OF_A_MAP, FILES_OF_ANSWERS, Record,
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
 from lowland.study.comparison import machine, versions
-from lowland.study.result import ShownTable, StudyResult, Trial
+from lowland.study.result import Preparation, ShownTable, StudyResult, Trial
 from lowland.study.tested import STAYS
 from lowland.trial.records import Curve, Score
 from lowland.trial.scores import P_VALUE, RELIABILITY, RELIABLE, STABILITY
@@ -44,7 +44,8 @@ def write_archive(here: Session, t: str, target: Path) -> None:
     head = {
         "format": FORMAT,
         "table": {
-            "name": table["name"], "rows": table["rows"], "scale": table["scale"], "image_shape": table["image_shape"],
+            "name": table["name"], "rows": table["rows"], "scale": table["scale"],
+            "impute": table.get("impute", "median"), "image_shape": table["image_shape"],
             "roles": {column["name"]: column["role"] for column in table["columns"]},
         },
         "maps": [
@@ -137,6 +138,7 @@ class SavedTable(BaseModel):
 
     name: str
     scale: Literal["none", "standard", "auto"]
+    impute: Literal["median", "mean", "knn", "em"] = "median"
     roles: dict[str, Literal["feature", "id", "label", "weight", "keep", "drop"]]
 
 
@@ -204,8 +206,9 @@ def restore(here: Session, unpacked: Unpacked, folder: Path) -> dict[str, Any]:
     head, about = unpacked.head, unpacked.head.table
     message = {"path": str(folder / CELLS), "read": {}, "roles": dict(about.roles)}
     record = here.add_table(
-        about.name[:200], f"session: {about.name[:200]}", message, first_map=None, id=folder.name, scale=about.scale
-    )
+        about.name[:200], f"session: {about.name[:200]}", message, first_map=None, id=folder.name, scale=about.scale,
+        impute=about.impute,
+    )  # fmt: skip
     t = record["id"]
     for each in head.maps:
         kept = {
@@ -308,11 +311,16 @@ def _table(here: Session, table: Record, shown: np.ndarray) -> ShownTable:
     ids = next((j for j, c in enumerate(table["columns"]) if c["role"] == "id"), None)
     # texts, dates and categories to keep; the numbers are among the columns to color by
     kept = [j for j, c in enumerate(table["columns"]) if c["role"] == "keep" and stored.numbers(j) is None]
+    imputed = table.get("imputed")
+    as_they_are = not table.get("scaled") and imputed is None and table["n_features"] == features
+    preparation = Preparation(
+        {} if as_they_are else table["prepared"], imputed and imputed["text"], n_encoded=table["n_features"]
+    )
     return ShownTable(
         table["name"], table["rows"], features, f"{table['id']}-{table['version']}", shown.astype(np.int64),
         tuple(name for name, _ in columns), values, None if label is None else stored.names[label], labels,
         table.get("scaled") is True, None if ids is None else stored.names[ids], None if ids is None else texts(ids),
-        {stored.names[j]: texts(j) for j in kept[:MOST_COLUMNS]},
+        {stored.names[j]: texts(j) for j in kept[:MOST_COLUMNS]}, preparation=preparation,
     )  # fmt: skip
 
 

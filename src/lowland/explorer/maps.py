@@ -212,10 +212,10 @@ def _save_model(est: Any, task: MapTask, folder: Path) -> bool:
 
     from lowland.methods.model_files import save
 
-    preparer = None if task.traits.reads_text else task.rows.preparer()
+    steps = [] if task.traits.reads_text else task.rows.steps()
     verb = find_method(task.planned.method).verb
     try:
-        save(est if preparer is None else Pipeline([("prepare", preparer), (verb, est)]), folder / "model.lowland")
+        save(Pipeline([*steps, (verb, est)]) if steps else est, folder / "model.lowland")
     except Exception:  # the coordinates are valid all the same; the page says that there is no model
         return False
     return hasattr(est, "transform") and task.planned.fitted_rows is None

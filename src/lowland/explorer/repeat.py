@@ -7,9 +7,15 @@ import shlex
 from typing import Any
 
 from lowland.explorer.tables import KINDS, NUMERIC
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import find_method, load_method
 
 Record = dict[str, Any]
+IMPUTERS = {"knn": "KNNImputer(keep_empty_features=True)", "em": "EMImputer()"}  # steps after the preparer
+IMPORTS = {
+    "knn": ["from sklearn.impute import KNNImputer"],
+    "em": ["from lowland.prepare.steps import EMImputer"],
+}
 
 
 def code_of(table: Record, record: Record) -> dict[str, str]:
@@ -18,7 +24,7 @@ def code_of(table: Record, record: Record) -> dict[str, str]:
     if then is not None:  # the roles and the scale that the table had when the map was computed
         roles = {then["label"]: "label", then["weight"]: "weight", **dict.fromkeys(then["features"], "feature")}
         columns = [{**c, "role": roles.get(j, "drop")} for j, c in enumerate(table["columns"])]
-        table = {**table, "columns": columns, "scaled": then["scaled"]}
+        table = {**table, "columns": columns, "scaled": then["scaled"], "imputed": {"how": then.get("imputed")}}
     known = table["private"]["message"].get("path")
     path = known or f"{table['name']}.parquet"
     first = "" if known else f"# First export all rows of the table as Parquet: {path}\n"
@@ -32,7 +38,7 @@ def _python(table: Record, record: Record, path: str) -> str:
         for c in table["columns"]
         if c["role"] == "feature"
     )
-    label, weight = _named(table, "label"), _named(table, "weight")
+    label, weight, how = _named(table, "label"), _named(table, "weight"), _imputed(table)
     options = "".join(f", {name}={value!r}" for name, value in read.items())
     given = ["rows"]
     columns = []
@@ -48,6 +54,7 @@ def _python(table: Record, record: Record, path: str) -> str:
         lines.append(f"from lowland.data.open import {', '.join(needed)}")
     if read and (prepared or columns):
         lines.append("from lowland.data.read_options import ReadOptions")
+    lines += IMPORTS.get(how, [])
     lines.append("")
     if prepared or columns:
         opened = f"open_table({path!r}, ReadOptions({options.removeprefix(', ')}))" if read else repr(path)
@@ -58,13 +65,17 @@ def _python(table: Record, record: Record, path: str) -> str:
             name: KINDS[columns_of[name]["kind"]] for name in _features(table) if columns_of[name]["kind"] in KINDS
         }
         kinds |= {name: "drop" for name, c in columns_of.items() if c["role"] != "feature"}
+        output = "array" if how in IMPUTERS else "arrow"
+        impute = "" if how == "median" else f" impute={None if how in IMPUTERS else how!r},"
         lines += [
             "preparer = lowland.TablePreparer(",
             f"    kinds={kinds!r},",
-            f"    standardize={table.get('scaled') or False!r}, output='arrow',",
+            f"    standardize={table.get('scaled') or False!r},{impute} output={output!r},",
             ")",
             "rows = preparer.fit_transform(table)",
         ]
+        if how in IMPUTERS:
+            lines += [f"imputer = {IMPUTERS[how]}", "rows = imputer.fit_transform(rows)"]
     else:
         lines.append(f"rows = lowland.open_rows({path!r}, columns={_features(table)!r}{options})")
     lines += columns
@@ -98,7 +109,7 @@ def _python(table: Record, record: Record, path: str) -> str:
     saved = "model"
     if prepared:  # with the preparation, so that the model file takes the table as it is
         lines.append("from sklearn.pipeline import make_pipeline")
-        saved = "make_pipeline(preparer, model)"
+        saved = f"make_pipeline(preparer, {'imputer, ' * (how in IMPUTERS)}model)"
     lines.append(f"lowland.save({saved}, {find_method(method).verb + '.lowland'!r})")
     return "\n".join(lines) + "\n"
 
@@ -124,7 +135,9 @@ def _command(table: Record, record: Record, path: str) -> str:
         words += ["--drop", _quoted(others)]
     words += ["--label", label] if label is not None else []
     words += ["--weight", weight] if weight is not None else []
-    words += ["--prepare", {True: "standardize", "tf-idf": "auto"}.get(table.get("scaled"), "encode")]
+    if not traits_of(load_method(record["method"])).reads_text:  # the others are fitted to the columns themselves
+        words += ["--prepare", {True: "standardize", "tf-idf": "auto"}.get(table.get("scaled"), "encode")]
+        words += ["--impute", _imputed(table)] if _imputed(table) != "median" else []
     for name, value in table["read"].items():
         if name == "header":
             words.append("--header" if value else "--no-header")
@@ -138,6 +151,11 @@ def _command(table: Record, record: Record, path: str) -> str:
             text = "none" if value is None else "yes" if value is True else "no" if value is False else str(value)
             words += [flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else text]
     return shlex.join([*words, "--to", "coordinates.csv", "--model", f"{entry.verb}.lowland"])
+
+
+def _imputed(table: Record) -> str:
+    """What replaces missing numbers."""
+    return (table.get("imputed") or {}).get("how") or "median"
 
 
 def _quoted(names: list[str]) -> str:

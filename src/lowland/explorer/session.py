@@ -157,8 +157,8 @@ class Session:
         return found
 
     def is_outdated(self, record: Record) -> bool:
-        """Whether a map was computed from other features, weights or scales, or learned other labels, than now."""
-        keys = ("features", "scaled", "weight", *(["label"] if record.get("learns_labels") else []))
+        """Whether a map was computed from features, weights or values prepared otherwise, or learned other labels."""
+        keys = ("features", "scaled", "imputed", "weight", *(["label"] if record.get("learns_labels") else []))
         return bool(self._changed_roles(record).intersection(keys))
 
     def _changed_roles(self, record: Record) -> set[str]:
@@ -208,7 +208,8 @@ class Session:
             "id": more.pop("id", None) or new_id(), "name": name, "source": source, "status": "reading", "error": None,
             "progress": None, "rows": None, "columns": [], "notes": [], "suggestions": [], "duplicates": None,
             "has_images": False, "image_shape": None, "parent": None, "prepared": None, "unprepared": None,
-            "scale": "auto", "version": 0, "created": time.time(), "read": message.get("read") or {}, **more,
+            "scale": "auto", "impute": "median", "version": 0, "created": time.time(),
+            "read": message.get("read") or {}, **more,
             "private": {"message": message, "first_map": first_map},
         }  # fmt: skip
         try:
@@ -240,8 +241,8 @@ class Session:
         name, folder = record["id"], self.workspace.table(record["id"])
         message = {
             **record["private"]["message"], "task": READ, "folder": str(folder), "scale": record["scale"],
-            "rows_folder": str(self.workspace.rows(name, record["version"])), "table_bytes": self.limits.table_bytes,
-            "most_rows": self.limits.rows, "most_columns": self.limits.columns,
+            "impute": record.get("impute", "median"), "rows_folder": str(self.workspace.rows(name, record["version"])),
+            "table_bytes": self.limits.table_bytes, "most_rows": self.limits.rows, "most_columns": self.limits.columns,
         }  # fmt: skip
         job = Job(message, "read", "The table", partial(self._table_progress, name))
         self.follow(name, job, partial(self._table_read, name))
@@ -290,8 +291,8 @@ class Session:
         self.events.publish("selection", {"table": name})
         return maps
 
-    def set_roles(self, name: str, roles: dict[str, str], scale: str | None) -> Record:
-        """Change the roles of columns, and prepare the rows again."""
+    def set_roles(self, name: str, roles: dict[str, str], **how: str) -> Record:
+        """Change the roles of columns, their ``scale`` or how to ``impute`` them, and prepare the rows again."""
         before, record = self.tasks.get(name), self.table(name, read=True)
         names = [column["name"] for column in record["columns"]]
         for column in roles:
@@ -305,14 +306,15 @@ class Session:
                 if len(holders) > 1 and roles.get(c["name"]) != single:
                     c["role"] = "keep"
         version = record["version"] + 1
-        fields = {"columns": columns, "scale": scale or record["scale"], "version": version, "status": "preparing"}
-        record = self.put("table", {**record, **fields, "error": None})
+        fields = {"columns": columns, **how, "version": version, "status": "preparing", "error": None}
+        record = self.put("table", {**record, **fields})
         if before is not None:  # what it prepares is out of date
             self.queue.cancel(before)
         folder = self.workspace.table(name)
         message = {
             "task": PREPARE, "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
-            "columns": columns, "scale": record["scale"], "image_shape": record["image_shape"],
+            "columns": columns, "scale": record["scale"], "impute": record.get("impute", "median"),
+            "image_shape": record["image_shape"],
             "label_is_new": _label_of(columns) not in (None, label), "chosen": list(roles),
         }  # fmt: skip
 
@@ -588,10 +590,11 @@ class Session:
 
 
 def _roles_of(table: Record) -> dict[str, Any]:
-    """What the maps of a table are computed from: the numbers of its columns by role, and which are scaled."""
+    """What the maps of a table are computed from: its columns by role, whether they are scaled, and how imputed."""
     numbers = {role: [j for j, c in enumerate(table["columns"]) if c["role"] == role] for role in ROLES}
     single = {role: numbers[role][0] if numbers[role] else None for role in ("label", "weight")}
-    return {**single, "features": numbers["feature"], "scaled": table.get("scaled")}
+    imputed = (table.get("imputed") or {}).get("how")
+    return {**single, "features": numbers["feature"], "scaled": table.get("scaled"), "imputed": imputed}
 
 
 def _key_of(name: str, question: str) -> str:
@@ -625,7 +628,8 @@ def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:
     changed = {"columns": found["columns"]} if "columns" in found else {}
     return {
         **changed, "prepared": found["report"], "unprepared": None, "prepared_notes": found["notes"],
-        "findings": found["findings"], "scaled": found["scaled"], "n_features": found["n_columns"],
+        "findings": found["findings"], "scaled": found["scaled"], "imputed": found["imputed"],
+        "n_features": found["n_columns"],
     }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
         column["role"] = kept.get(column["name"], column["role"])
     wanted = {
         "stored": str(folder / "table.arrow"), "rows": message["rows_folder"], "columns": columns,
-        "scale": message.get("scale", "auto"), "image_shape": image_shape,
+        "scale": message.get("scale", "auto"), "impute": message.get("impute", "median"), "image_shape": image_shape,
     }  # fmt: skip
     try:
         prepared = prepare_rows(wanted, send)
@@ -153,26 +153,37 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     if message["scale"] == "auto" and complete and not is_image and are_counts(np.column_stack(numbers)):  # type: ignore[arg-type]
         scaled = "tf-idf"
     folder.mkdir(parents=True, exist_ok=True)
-    report = {c["name"]: "number" for _, c in features}
+    report, imputed = {c["name"]: "number" for _, c in features}, None
     if complete and not scaled and all(c["kind"] in (*NUMERIC, "boolean") for _, c in features):
         X, names = np.column_stack(numbers), [c["name"] for _, c in features]  # type: ignore[arg-type]
     else:
+        from sklearn.pipeline import Pipeline
+
         from lowland.methods.model_files import save
+        from lowland.missing_values import REPLACED_BY
+        from lowland.prepare.preparation import FILLED, Prepared, replace_gaps
         from lowland.prepare.table_preparer import TablePreparer
 
         table = stored.select([j for j, _ in features])
         kinds: Any = {c["name"]: KINDS[c["kind"]] for _, c in features if c["kind"] in KINDS}
         names = [c["name"] for _, c in features]
-        preparer = TablePreparer(kinds=kinds, use=names, standardize=scaled, output="arrow").fit(table)
-        X = np.asarray(preparer.transform(table))
+        how = message.get("impute", "median")
+        strategy: Any = how if how in ("mean", "median") else None
+        preparer = TablePreparer(kinds=kinds, use=names, impute=strategy, standardize=scaled, output="arrow")
+        found = Prepared(preparer.fit(table).open_rows(table), steps=[("prepare", preparer)])
         names = [str(name) for name in preparer.get_feature_names_out()]
-        report = dict(preparer.report_)
-        save(preparer, folder / "preparer.lowland")
-        gaps = [c for _, c in features if c["missing"] and c["kind"] in (*NUMERIC, "boolean")]
+        gaps = {name: n for name, n in preparer.missing_.items() if n and preparer.kinds_[name] not in FILLED}
         if gaps:
-            count, shown = sum(c["missing"] for c in gaps), ", ".join(repr(c["name"]) for c in gaps[:4])
-            more = f" and {len(gaps) - 4} more" if len(gaps) > 4 else ""
-            notes.append(f"{count:,} missing values in {shown}{more} were replaced by the median of the column.")
+            shown = ", ".join(map(repr, list(gaps)[:4])) + f" and {len(gaps) - 4} more" * (len(gaps) > 4)
+            n = sum(gaps.values())
+            values = "1 missing value" if n == 1 else f"{n:,} missing values"
+            text = f"{values} in {shown} {'was' if n == 1 else 'were'} replaced by {REPLACED_BY[how]}."
+            imputed = {"how": how, "values": n, "columns": len(gaps), "text": text}
+            notes.append(text)
+            if strategy is None:
+                replace_gaps(found, how)
+        X, report = np.asarray(to_numpy(found.rows.to_array())), dict(preparer.report_)
+        save(Pipeline(found.steps), folder / "preparer.lowland")
         if scaled == "tf-idf":
             notes.append("The columns look like counts. They were weighted by TF-IDF, rows of unit length.")
         elif scaled:
@@ -181,11 +192,15 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
         bad = names[int(np.flatnonzero(~np.isfinite(X).all(axis=0))[0])]
         raise DataError(f"Column {bad!r} contains infinite values. Drop the column, or replace the values.")
     write_array(folder / "X.npy", np.ascontiguousarray(X))
-    write_json(folder / "names.json", {"names": names, "features": [j for j, _ in features], "scaled": scaled})
+    write_json(
+        folder / "names.json",
+        {"names": names, "features": [j for j, _ in features], "scaled": scaled, "imputed": imputed},
+    )
     changed = {"columns": columns} if columns is not message["columns"] else {}
     alone = [] if is_image else lone_components(X, names)
     return {
-        "report": report, "notes": notes, "findings": alone, "scaled": scaled, "n_columns": X.shape[1], **changed
+        "report": report, "notes": notes, "findings": alone, "scaled": scaled, "imputed": imputed,
+        "n_columns": X.shape[1], **changed,
     }  # fmt: skip
 
 
@@ -228,14 +243,15 @@ class PreparedRows:
         self.features: list[int] = about["features"]
         self.scaled: bool | str = about["scaled"]  # "tf-idf": weighted as counts
 
-    def preparer(self) -> Any:
-        """Return the fitted ``TablePreparer``; None: the columns are used as they are."""
+    def steps(self) -> list[tuple[str, Any]]:
+        """Return the fitted steps that prepared the rows; none if the columns are used as they are."""
         path = self.folder / "preparer.lowland"
         if not path.exists():
-            return None
+            return []
         from lowland.methods.model_files import load
 
-        return load(path)
+        found = load(path)
+        return found.steps if type(found).__name__ == "Pipeline" else [("prepare", found)]  # of an older workspace
 
 
 MOST_NAMES = 100_000  # rows up to which their names are kept

@@ -468,6 +468,8 @@ interface TableRecord {
   unprepared?: string | null;
   prepared?: Record<string, string>;
   scale?: string;
+  impute?: string; // what replaces missing values
+  imputed?: { values: number; columns: number } | null; // of the prepared rows
   read?: Record<string, any>; // options of several types
   has_images?: boolean;
   image_shape?: number[] | null;

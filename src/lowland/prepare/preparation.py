@@ -98,7 +98,7 @@ def prepare_rows(
     if impute == "none" and not handles_missing and hasattr(found.steps[0][1] if found.steps else None, "missing_"):
         _refuse_gaps(found.steps[0][1], table.source, est)
     if how in ("knn", "em"):
-        _impute(found, how)
+        replace_gaps(found, how)
     elif impute == "drop":
         drop_rows(found)
     return found
@@ -239,7 +239,7 @@ def _refuse_gaps(preparer: Any, source: str, est: Any) -> None:
         raise IncompleteRows.of(f"Missing values in {counted(gaps)} of {source}.", offered)
 
 
-def _impute(found: Prepared, how: Any) -> None:
+def replace_gaps(found: Prepared, how: Any) -> None:
     """Replace missing numbers by those of similar rows. The step is saved with the model."""
     rows = _allowing_gaps(found.rows)
     available, sentence = replaced(rows, how)

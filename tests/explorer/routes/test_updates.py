@@ -96,6 +96,42 @@ def test_copies_of_a_new_label_are_no_features(explorer, own):
     assert not any(c["unused"] for c in explorer.get(f"/api/tables/{own}").json()["columns"])
 
 
+def test_what_replaces_missing_values_is_changed(explorer, folder):
+    X = np.random.default_rng(0).normal(size=(40, 3)) @ [[1, 1, 0], [0, 1, 1], [0, 0, 0.1]]
+    lines = [f"{a:.4f},{'' if i % 5 == 0 else f'{b:.4f}'},{c:.4f}" for i, (a, b, c) in enumerate(X)]
+    (folder / "gaps.csv").write_text("\n".join(["a,b,c", *lines]) + "\n", encoding="utf-8")
+    table = explorer.open("gaps.csv")
+    assert (table["impute"], table["imputed"]["values"], table["imputed"]["columns"]) == ("median", 8, 1)
+    place, record = f"/api/tables/{table['id']}", explorer.measured(explorer.compute(table["id"])["id"])
+    maps = {"median": coordinates(explorer, record)}
+    for how, words in {"mean": "mean of their column", "knn": "nearest rows", "em": "probabilistic PCA"}.items():
+        assert explorer.client.patch(place, json={"impute": how}).status_code == 200
+        assert words in explorer.table(table["id"])["imputed"]["text"]
+        assert explorer.get(f"/api/maps/{record['id']}").json()["outdated"]
+        explorer.post(f"/api/maps/{record['id']}/restart")
+        found = explorer.measured(record["id"])
+        assert any(words in warning for warning in found["warnings"])
+        maps[how] = coordinates(explorer, found)
+    assert len({np.round(Z, 5).tobytes() for Z in maps.values()}) == 4
+    assert explorer.client.patch(place, json={"impute": "zero"}).status_code == 422
+    report = explorer.post(f"{place}/report", json={"maps": [record["id"]]}).text
+    assert "8 missing values in 'b' were replaced by their conditional mean under probabilistic PCA." in report
+    saved = explorer.get(f"{place}/archive").content
+    opened = explorer.post("/api/archives", files={"file": ("gaps.lowland-session", saved)}).json()
+    opened = explorer.table(opened["id"])
+    assert (opened["impute"], opened["imputed"]) == ("em", explorer.table(table["id"])["imputed"])
+    assert not explorer.get(f"/api/maps?table={opened['id']}").json()[0]["outdated"]
+    subset = explorer.post(f"{place}/subset", json={"mask": mask_of(range(20), 40), "first_map": None}).json()
+    assert explorer.table(subset["id"])["imputed"]["how"] == "em"
+    path = f"/api/maps/{record['id']}"  # the model replaces missing values of new rows in the same way
+    placed = explorer.post(f"{path}/place", json={"path": "gaps.csv"}).json()["id"]
+    explorer.until(f"{path}/placed", lambda rows: rows[-1]["status"] == "done")
+    again = np.frombuffer(explorer.get(f"{path}/placed/{placed}").content, "<f4").reshape(2, -1).T
+    np.testing.assert_allclose(again, maps["em"], atol=1e-5)
+    explorer.client.patch(place, json={"roles": {"b": "drop"}})
+    assert explorer.table(table["id"])["imputed"] is None
+
+
 def test_images_are_not_standardized(explorer):
     rng = np.random.default_rng(0)
     scales = [1, 1000, 1, 1]

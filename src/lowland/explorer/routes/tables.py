@@ -38,6 +38,7 @@ FORM_BYTES = 2**20  # of a form around its file
 MOST_ROWS, MOST_CELLS = 1_000, 200_000  # of one answer
 Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
 Scale = Literal["none", "standard", "auto"]
+Impute = Literal["median", "mean", "knn", "em"]
 
 
 class ReadSettings(BaseModel):
@@ -71,11 +72,12 @@ class OpenRequest(BaseModel):
 
 
 class TableChange(BaseModel):
-    """What is to change in a table; ``read`` reads the file again, ``roles`` and ``scale`` prepare the rows again."""
+    """What is to change in a table; ``read`` reads the file again, most others prepare the rows again."""
 
     name: str | None = None
     roles: dict[str, Role] | None = None
     scale: Scale | None = None
+    impute: Impute | None = None  # what replaces missing numbers
     read: ReadSettings | None = None
     image_shape: list[int] | None = None  # [height, width] or [height, width, 3]; []: the rows are not images
 
@@ -158,7 +160,7 @@ async def table(here: CurrentSession, t: str) -> dict[str, Any]:
 
 @router.patch("/api/tables/{t}")
 async def change(here: CurrentSession, t: str, wanted: TableChange) -> dict[str, Any]:
-    """Rename a table, change the roles of its columns or the scale, or read it again with other options."""
+    """Rename a table, change the roles or the preparation of its columns, or read it again with other options."""
     record = here.table(t)
     if wanted.name is not None:
         record = here.put("table", {**record, "name": wanted.name[:200]})
@@ -171,8 +173,9 @@ async def change(here: CurrentSession, t: str, wanted: TableChange) -> dict[str,
         record = here.put("table", {**record, "image_shape": shape or None, "has_images": bool(shape)})
     if wanted.read is not None:
         record = here.read_again(t, wanted.read.given())
-    elif wanted.roles or wanted.scale or wanted.image_shape is not None:
-        record = here.set_roles(t, {**(wanted.roles or {})}, wanted.scale)
+    elif wanted.roles or wanted.scale or wanted.impute or wanted.image_shape is not None:
+        how: dict[str, str] = wanted.model_dump(include={"scale", "impute"}, exclude_none=True)
+        record = here.set_roles(t, {**(wanted.roles or {})}, **how)
     return here.public(record)
 
 

@@ -20,6 +20,13 @@ const SCALE_NOTES = {
   standard: "Mean 0 and standard deviation 1 in every column.",
   none: "Columns with a large variance dominate the maps.",
 };
+/** @type {[string, string][]} */
+const REPLACEMENTS = [
+  ["median", "median of the column"],
+  ["mean", "mean of the column"],
+  ["knn", "mean of the nearest rows"],
+  ["em", "probabilistic PCA"],
+];
 /** @type {(column: ColumnRecord) => boolean} */
 export const isNumeric = (column) =>
   ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
@@ -96,24 +103,27 @@ export function dataPane(app) {
     const hasLabel = table.columns.some((column) => column.role === "label");
     const advice = (table.suggestions ?? [])
       .map(asText)
-      .filter((text) => !(hasLabel && /may contain classes/.test(text)));
+      .filter((text) => !(hasLabel && /may contain classes/.test(text)))
+      .filter((text) => !(table.imputed && /: missing values \(/.test(text))); // its own line says it
+    const many = (table.imputed ? 1 : 0) + notes.length + advice.length;
     replace(
       findings,
-      notes.length + advice.length > 0 &&
+      many > 0 &&
         el(
           "details",
-          { class: "found", open: notes.length + advice.length <= 4 },
-          el("summary", null, `${some(notes.length + advice.length, "finding")} in the data`),
+          { class: "found", open: many <= 4 },
+          el("summary", null, `${some(many, "finding")} in the data`),
           el(
             "ul",
             null,
+            imputedLine(table),
             notes.map((text) => el("li", { class: "finding" }, glyph("info"), el("span", null, text))),
             advice.map((text) => el("li", { class: "finding advice" }, glyph("arrow"), el("span", null, text))),
           ),
         ),
     );
-    const set = (value) => attempt(() => patchJson(`/tables/${table.id}`, { scale: value }));
-    const setShape = (shape) => attempt(() => patchJson(`/tables/${table.id}`, { image_shape: shape }));
+    const change = (changes) => attempt(() => patchJson(`/tables/${table.id}`, changes));
+    const setShape = (shape) => change({ image_shape: shape });
     const shape = table.has_images ? table.image_shape : imageShape(table);
     replace(
       images,
@@ -135,7 +145,11 @@ export function dataPane(app) {
     );
     replace(
       scale,
-      labeled("Scale of the features", choice(SCALES, table.scale ?? "auto", set), SCALE_NOTES[table.scale ?? "auto"]),
+      labeled(
+        "Scale of the features",
+        choice(SCALES, table.scale ?? "auto", (value) => change({ scale: value })),
+        SCALE_NOTES[table.scale ?? "auto"],
+      ),
     );
     columns.fill();
   }
@@ -151,6 +165,16 @@ export function dataPane(app) {
         if (name) attempt(() => patchJson(`/tables/${store.tableId}`, { name }));
       },
     });
+
+  // How many values were imputed, and a menu that changes by what.
+  /** @type {(table: TableRecord) => HTMLElement | null} */
+  const imputedLine = ({ id, imputed, impute }) => {
+    if (!imputed) return null;
+    const words = `${some(imputed.values, "missing value")} in ${some(imputed.columns, "column")}, replaced by `;
+    const set = (value) => attempt(() => patchJson(`/tables/${id}`, { impute: value }));
+    const menu = choice(REPLACEMENTS, impute ?? "median", set, { "aria-label": "What replaces missing values" });
+    return el("li", { class: "finding imputed" }, glyph("info"), el("span", null, words, menu));
+  };
 
   const parentLine = (table) => {
     const parent = table.parent && store.tables.get(table.parent);
@@ -292,8 +316,14 @@ export function readingForm(app, done) {
         const read = { ...given };
         if (typeof read.missing === "string") read.missing = read.missing.split(",").map((mark) => mark.trim());
         if (typeof read.header === "string") read.header = read.header === "true";
+        const now = /** @type {TableRecord} */ (app.store.tables.get(table.id));
+        app.store.tables.set(now.id, { ...now, status: "reading" }); // its columns cannot be asked for meanwhile
+        abandon(`/tables/${now.id}/columns`);
         const changed = await attempt(() => patchJson(`/tables/${table.id}`, { read }));
-        if (!changed) return;
+        if (!changed) {
+          app.store.tables.set(now.id, now);
+          return;
+        }
         done?.();
         app.showTable(changed);
       },
