@@ -155,5 +155,5 @@ def test_the_address_is_printed_and_opened(server, monkeypatch, capsys):
 def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     monkeypatch.delitem(sys.modules, "lowland.explorer.widget")
-    with pytest.raises(MissingExtra, match=r"lowland\[notebook\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[notebook\]"):
         explore(IRIS.X, maps={"a": IRIS.X}, where="notebook")

@@ -68,7 +68,7 @@ def test_draws_into_the_axes_given_and_changes_nothing_else(name):
 def test_a_missing_matplotlib_is_reported_with_a_remedy(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "lowland.plots.notebook_figure", raising=False)
-    with pytest.raises(MissingExtra, match=r"lowland\[plot\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[plot\]"):
         CALLS[name](None)
 
 
