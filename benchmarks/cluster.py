@@ -137,7 +137,7 @@ def main() -> None:
         fit = make(count)
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, memory_limit=LIMIT, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=True, memory_limit=LIMIT, dashboard_address="127.0.0.1:0"
             ) as cluster,
             distributed.Client(cluster) as client,
         ):

@@ -107,7 +107,7 @@ def test_distances_of_complete_rows_are_euclidean_to_the_last_bit(rng):
 
 @pytest.fixture
 def A(rng):
-    M = scipy.sparse.random_array((40, 40), density=0.03, rng=rng, format="csr")
+    M = scipy.sparse.random_array((40, 40), density=0.03, random_state=rng, format="csr")
     M.setdiag(0)
     M.eliminate_zeros()
     M.sort_indices()

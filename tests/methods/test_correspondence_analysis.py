@@ -129,7 +129,7 @@ def test_sparse_rows_lie_at_the_origin_where_rows_and_columns_are_independent():
 
 def test_a_wide_sparse_table(monkeypatch):
     """Iterative solver on sparse rows and row facts agree with the dense table."""
-    N = scipy.sparse.random_array((300, 80), density=0.1, rng=np.random.default_rng(0), format="csr")
+    N = scipy.sparse.random_array((300, 80), density=0.1, random_state=np.random.default_rng(0), format="csr")
     N.data = np.ceil(N.data * 9)
     dense = N.toarray()
     keep = dense.sum(axis=1) > 0

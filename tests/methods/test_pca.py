@@ -388,7 +388,7 @@ def test_one_row_is_an_error_when_results_are_read():
 
 
 def test_sparse_stays_sparse_on_every_solver():
-    X = scipy.sparse.random_array((400, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    X = scipy.sparse.random_array((400, 30), density=0.1, random_state=np.random.default_rng(0), format="csr")
     exact = PCA(3, svd_solver="full").fit(X.toarray())
     for solver in ("auto", "covariance_eigh", "power", "arpack", "randomized"):
         ours = PCA(3, svd_solver=solver, random_state=0).fit(X)
@@ -398,7 +398,7 @@ def test_sparse_stays_sparse_on_every_solver():
 
 
 def test_wide_sparse_is_never_made_dense():
-    X = scipy.sparse.random_array((300, 50_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    X = scipy.sparse.random_array((300, 50_000), density=1e-3, random_state=np.random.default_rng(0), format="csr")
     with lowland.config(memory="50MB"):  # the rows alone would take 120 MB
         pca = PCA(2, random_state=0).fit(X)
         scaled = PCA(2, scale=True, random_state=0).fit(X)

@@ -29,7 +29,7 @@ METHODS = {
 
 
 def sparse(n=150, d=40, density=0.2, seed=0):
-    return scipy.sparse.random_array((n, d), density=density, rng=np.random.default_rng(seed), format="csr")
+    return scipy.sparse.random_array((n, d), density=density, random_state=np.random.default_rng(seed), format="csr")
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # random rows have no manifold

@@ -13,7 +13,7 @@ from lowland.data import load_dataset
 @pytest.mark.parametrize("algorithm", ["arpack", "randomized"])
 @pytest.mark.parametrize("budget", ["1GB", "300kB"])
 def test_results_agree_with_scikit_learn(algorithm, budget):
-    X = scipy.sparse.random_array((500, 120), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = scipy.sparse.random_array((500, 120), density=0.05, random_state=np.random.default_rng(0), format="csr")
     with lowland.config(memory=budget):  # the small budget makes it matrix-free
         ours = TruncatedSVD(4, algorithm=algorithm, random_state=0).fit(X)
     theirs = TheirSVD(4, algorithm="arpack").fit(X)

@@ -69,7 +69,7 @@ def test_a_file_in_slabs_gives_the_same(X, pca, tmp_path, monkeypatch):
 
 
 def test_sparse_rows_are_never_made_dense(monkeypatch):
-    wide = scipy.sparse.random_array((300, 1500), density=0.01, format="csr", rng=np.random.default_rng(0))
+    wide = scipy.sparse.random_array((300, 1500), density=0.01, format="csr", random_state=np.random.default_rng(0))
     svd = lowland.TruncatedSVD(3, random_state=0).fit(wide)
     expected = by_hand(svd, wide.toarray())
 

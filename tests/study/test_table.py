@@ -135,7 +135,7 @@ def test_a_large_sparse_table_is_reduced_and_the_advice_says_so(monkeypatch):
     from lowland.errors import ParameterError
 
     monkeypatch.setattr("lowland.study.table.DENSE_UP_TO", 1000)
-    X = scipy.sparse.random_array((300, 2000), density=0.02, format="csr", rng=np.random.default_rng(0))
+    X = scipy.sparse.random_array((300, 2000), density=0.02, format="csr", random_state=np.random.default_rng(0))
     study = lowland.compare(X, None, ["pca"], cache=False)
     assert study.table.columns == 100
     assert any("2,000 columns" in s and "100 principal components" in s for s in study.advice[0].evidence)

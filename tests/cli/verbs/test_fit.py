@@ -126,7 +126,7 @@ def test_a_sparse_graph_is_read_from_a_scipy_file(lowland, form):
 
 @pytest.mark.parametrize("verb", ["pca", "truncated-svd"])
 def test_sparse_rows_are_read_from_a_scipy_file(lowland, verb):
-    S = scipy.sparse.random_array((60, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
+    S = scipy.sparse.random_array((60, 12), density=0.3, random_state=np.random.default_rng(0), format="csr")
     scipy.sparse.save_npz("rows.npz", S)
     np.save("rows.npy", S.toarray())
     for name in ("rows.npz", "rows.npy"):

@@ -414,7 +414,7 @@ def test_products_are_accurate_far_from_the_origin(rng, dtype):
 
 def sparse(n=150, d=40, density=0.15, seed=0, integers=False):
     rng = np.random.default_rng(seed)
-    X = scipy.sparse.random_array((n, d), density=density, rng=rng, format="csr")
+    X = scipy.sparse.random_array((n, d), density=density, random_state=rng, format="csr")
     if integers:
         X.data = np.ceil(3 * X.data)
     return X

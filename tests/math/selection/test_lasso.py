@@ -107,7 +107,9 @@ def test_logistic_coefficients_agree_with_scikit_learn(C):
     problem = LogLoss.of(Z, y)
     alphas = problem.alpha_max * np.array([1.0, 0.5, 0.2, 0.05])
     for found in list(path_of(problem, alphas, 1e-11, 200).solutions)[1:]:
-        theirs = LogisticRegression(l1_ratio=1, solver="saga", C=1 / (len(y) * found.alpha), tol=1e-8, max_iter=10**5)
+        newer = LogisticRegression().get_params()["penalty"] == "deprecated"  # from scikit-learn 1.8 on
+        l1 = {"l1_ratio": 1} if newer else {"penalty": "l1"}
+        theirs = LogisticRegression(**l1, solver="saga", C=1 / (len(y) * found.alpha), tol=1e-8, max_iter=10**5)
         theirs.fit(Z, y)
         coef = without_shift(theirs.coef_, theirs.intercept_)[0]  # of several equally good models, the same one
         np.testing.assert_allclose(np.abs(coef).sum(), np.abs(theirs.coef_).sum())
