@@ -77,13 +77,13 @@ class Fitted(SimpleNamespace):
     """What a fit keeps besides its public attributes: its parameters, and private results such as moments."""
 
 
-@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
 @functools.cache
 def _parameter_names(method: Any) -> tuple[str, ...]:
     """The names of the parameters, which scikit-learn reads from the signature again in each fit."""
     return tuple(method._get_param_names())
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
 class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A dimensionality reduction method. A subclass declares its parameters with ``param`` and writes ``_solve``."""
 
