@@ -30,7 +30,7 @@ _LANDMARKS = "The map is computed from 1,000 rows; the others are placed by thei
 # parameters that make a fit cheaper, if they are not set already, and what they cost
 _CHEAPER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"n_landmarks": LANDMARKS}, _LANDMARKS),
-    ({"neighbors_algorithm": "approximate"}, "About 1 of 100 neighbors is missed; the graph reports how many."),
+    ({"neighbors_algorithm": "approximate"}, "Neighbors may be missed. `recall_` is the fraction found."),
     ({"n_neighbors": 15}, "A graph of 15 neighbors replaces the kernel of all pairs."),
     ({"svd_solver": "randomized"}, "The eigenvalues agree to the tolerance of the solver."),
 )  # fmt: skip
