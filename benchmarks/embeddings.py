@@ -13,13 +13,14 @@ import numpy as np
 
 from benchmarks.fashion import fashion
 from benchmarks.fresh import fresh
+from benchmarks.gpu_jobs import BARS
 from benchmarks.lines import Bar, Line
 from benchmarks.measure import Times, WrongAnswer, peak_beyond, stopwatch
 from benchmarks.registry import Plan, job
 from benchmarks.som import bent_rows
 
 SEED = 0
-GPU_RESULT = Path(__file__).with_name("gpu_embeddings.json")
+GPU_RESULT = Path(__file__).with_name("gpu_jobs.json")
 
 
 @cache
@@ -354,16 +355,14 @@ def _mean(measured: list[dict[str, float]]) -> dict[str, float]:
 # --- on a GPU ---
 
 
-@job("neighbor embeddings of MNIST, 60,000 × 50, on a GPU", data="real")
-def gpu_embeddings(plan: Plan) -> Iterator[Line]:
-    """The last result of benchmarks/gpu_embeddings.py, which runs on a machine with a GPU."""
-    if not GPU_RESULT.exists():
-        return
+@job("jobs on a GPU", data="real")
+def gpu_jobs(plan: Plan) -> Iterator[Line]:
+    """The last result of benchmarks/gpu_jobs.py, which runs on a machine with a GPU."""
     result = json.loads(GPU_RESULT.read_text())
-    for name, found in result["methods"].items():
-        bar = found["bar in seconds"]
+    for name, found in result["jobs"].items():
+        bar, more = BARS.get(name), f"first fit {found['first']:.1f} s"
+        more += f"; 10-NN accuracy {found['accuracy']}" if "accuracy" in found else ""
         yield Line(
             name, found["seconds"], required=() if bar is None else (Bar("ours", bar),),
-            remark=f"{result['device']}, {result['date']}; 10-NN accuracy {found['10-NN accuracy']}, objective "
-            f"{found['objective']:.4g}; equal bits in four fits",
+            remark=f"{result['device']}, {found.get('date', result['date'])}; {more}",
         )  # fmt: skip

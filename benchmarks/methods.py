@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.lines import Line
 from benchmarks.measure import WrongAnswer, alternate
-from benchmarks.registry import Job, Plan
+from benchmarks.registry import METHODS, Job, Plan
 
 _PLACES = ("decomposition", "manifold", "discriminant_analysis", "random_projection", "feature_selection", "neighbors",
            "cluster")  # fmt: skip
@@ -24,7 +24,13 @@ def method_jobs() -> list[Job]:
     from lowland.methods.registry import entries
 
     return [
-        Job(entry.verb, f"{entry.name}.fit_transform of the digits, 1,797 × 64", partial(_compare, entry.name), "real")
+        Job(
+            entry.verb,
+            f"{entry.name}.fit_transform of the digits, 1,797 × 64",
+            partial(_compare, entry.name),
+            "real",
+            METHODS,
+        )
         for entry in entries().values()
     ]
 

@@ -25,19 +25,29 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """A named comparison; ``run`` yields its lines."""
+    """A named comparison; ``run`` yields its lines. Jobs of one family share a table."""
 
     name: str
     title: str
     run: Callable[[Plan], Iterable[Line]]
-    data: Data = "synthetic"
+    data: Data
+    family: str
 
 
-_WITH_JOBS = (
-    "jobs", "real", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
-    "neighbors", "isomap", "lle", "laplacian", "dimension", "growth", "selection", "som", "filters", "clustering",
-    "nets", "sparse_models", "quality", "study", "embeddings", "categories", "incomplete", "explorer",
-)  # fmt: skip
+_FAMILIES = {  # heading on the page of results, and the modules with its jobs
+    "PCA, imports and compilation": ("jobs",),
+    "Real tables": ("real",),
+    "Linear methods": ("discriminants", "factors", "independent", "pursuit", "autoencoder"),
+    "Distances and kernels": ("scaling", "stress", "kernels"),
+    "Neighbors and graphs": ("neighbors", "isomap", "lle", "laplacian"),
+    "Intrinsic dimension and growth": ("dimension", "growth"),
+    "Selection, clusters and networks": ("selection", "som", "filters", "clustering", "nets", "sparse_models"),
+    "Quality and comparison": ("quality", "study"),
+    "Neighbor embeddings": ("embeddings",),
+    "Categories and missing values": ("categories", "incomplete"),
+    "Explorer": ("explorer",),
+}
+METHODS = "Methods against scikit-learn, on the digits"
 _declared: dict[str, Job] = {}
 
 
@@ -49,15 +59,20 @@ def job(
     def declare(run: Callable[[Plan], Iterable[Line]]) -> Callable[[Plan], Iterable[Line]]:
         if run.__name__ in _declared:
             raise ValueError(f"There are two jobs named {run.__name__}. Rename one of them.")
-        _declared[run.__name__] = Job(run.__name__, title, run, data)
+        _declared[run.__name__] = Job(run.__name__, title, run, data, _family_of(run))
         return run
 
     return declare
 
 
+def _family_of(run: Callable[[Plan], Iterable[Line]]) -> str:
+    module = run.__module__.rpartition(".")[2]
+    return next(family for family, modules in _FAMILIES.items() if module in modules)
+
+
 def all_jobs() -> dict[str, Job]:
     """Return the declared jobs by name, then one for every method."""
-    for name in _WITH_JOBS:
+    for name in (name for modules in _FAMILIES.values() for name in modules):
         importlib.import_module(f"benchmarks.{name}")  # registers its jobs
     from benchmarks.methods import method_jobs
 

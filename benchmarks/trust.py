@@ -208,21 +208,21 @@ def drivers(seeds=100):
 
 
 def refits(runs=500):
-    """Intervals of ``reliability`` and ``sweep``, ten tables: the mean over all seeds is the truth."""
+    """Intervals over refits, ten tables: the mean over all seeds is the truth."""
     covered = {"score of reliability": [], "score of sweep": [], "stability of sweep": []}
+    covered |= {"stability of compare": [], "fidelity when made again of compare": []}
     for table in range(10):
         X = noise_table("normal", 60, table, 6) * [3, 2, 1, 1, 1, 1]
         model, found = lowland.PCA(2).fit(X), {name: [] for name in covered}
         for seed in range(runs // 10):
             r = lowland.reliability(model, X, random_state=seed)
             s = lowland.sweep(lowland.PCA(), X, n_components=[2, 3], random_state=seed).settings[0]
-            for own, value, ends in zip(
-                found.values(),
-                (r.score, s.score, s.stability),
-                (r.interval, s.interval, s.stability_interval),
-                strict=True,
-            ):
-                own.append((value, *ends))
+            scores = lowland.compare(X, None, ["pca"], cache=False, seed=seed)["pca"].scores
+            again = [scores[name] for name in ("stability", "fidelity when made again")]
+            intervals = [(r.score, *r.interval), (s.score, *s.interval), (s.stability, *s.stability_interval)]
+            intervals += [(each.value, each.low, each.high) for each in again]
+            for own, interval in zip(found.values(), intervals, strict=True):
+                own.append(interval)
         for name, values in found.items():
             truth = np.mean([value for value, _, _ in values])
             covered[name] += [low <= truth <= high for _, low, high in values]
@@ -292,7 +292,7 @@ def compared(runs=500):
         study = lowland.compare(X, y, ["pca", "lda"], cache=False, seed=seed)
         for trial in study.trials:
             for name, score in trial.scores.items():
-                if score.low is not None:
+                if score.low is not None and name not in ("stability", "fidelity when made again"):
                     found.setdefault((trial.name, name), []).append((score.value, score.low, score.high))
     for (trial, name), values in found.items():
         value, low, high = np.transpose(values)

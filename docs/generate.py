@@ -23,7 +23,7 @@ import lowland
 from lowland.methods.base.plan import steps_of
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import Entry, entries, load_method
-from lowland.run.cost import REFERENCE, Size, peak_bytes
+from lowland.run.cost import REFERENCE, TOGETHER, CostStep, Size, peak_bytes
 from lowland.run.memory import show_bytes
 from lowland.run.progress import in_words
 
@@ -32,6 +32,7 @@ METHODS = DOCS / "methods" / "index.md"
 API = DOCS / "api" / "index.md"
 WHICH = DOCS / "which-method.md"
 SCALE = DOCS / "scale.md"
+GPU = DOCS / "how-to" / "gpu.md"
 WIDTH, MOST_BYTES = 1650, 250_000  # of a picture: pixels, and its size in the repository
 PURPOSES = (  # the order of the tables of methods; each method names its purpose in the table "In short" of its page
     "Linear axes",
@@ -44,15 +45,7 @@ PURPOSES = (  # the order of the tables of methods; each method names its purpos
     "Choose or merge columns",
 )
 MODULES = ("data", "quality", "plots", "study", "rules", "algorithms", "errors")
-SHORT = (
-    "Purpose",
-    "Preserves",
-    "Linear",
-    "Time",
-    "Memory",
-    "Measured",
-    "Citation",
-)  # rows of the table "In short" on the page of a method
+SHORT = ("Purpose", "Preserves", "Linear", "Time", "Memory", "Measured")  # rows of the table "In short" on such a page
 
 
 def main(*, draw_pictures: bool = True, only: Collection[str] = ()) -> None:
@@ -123,8 +116,8 @@ def with_methods(text: str) -> str:
 
 
 def with_facts(text: str) -> str:
-    """Return the page "Which method when" with up-to-date tables of abilities, costs and citations."""
-    for mark, table in (("facts", facts_table), ("costs", costs_table), ("citations", citations_table)):
+    """Return the page "Which method when" with up-to-date tables of abilities and costs."""
+    for mark, table in (("facts", facts_table), ("costs", costs_table)):
         text = _between(text, WHICH.name, mark, table())
     return text
 
@@ -135,11 +128,13 @@ def with_scale(text: str) -> str:
 
 
 def scale_table() -> str:
-    """Return one line per method: files, Dask, tensors; the time and memory of its plan, and the rows that fit."""
+    """Return one line per method: files, Dask, GPU, cores; the time and memory of its plan, and its limits."""
     lines = [
-        "| Method | Larger than memory | Dask: fit | Dask: new rows | Tensors | Time | Memory | Rows in 8 GB |",
-        "|---|---|---|---|---|---|---|---|",
+        "| Method | Larger than memory | Dask: fit | GPU | On one core | Time | Memory | Points in 8 GB | Limits |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
+    rows = re.findall(r"^\| ((?:partly )?on the [GC]PU)[^|]*\| ([^|]*) \|$", GPU.read_text(encoding="utf-8"), re.M)
+    where = {name: words for words, names in rows for name in names.split(", ")}
     for entry in entries().values():
         cls = load_method(entry.name)
         study = traits_of(cls).study
@@ -151,15 +146,27 @@ def scale_table() -> str:
             steps = steps_of(est, Size(n, 50, classes=3, budget=2**40))
             return sum(REFERENCE.seconds(step) for step in steps), peak_bytes(steps)
 
+        steps = steps_of(est, Size(100_000, 50, classes=3, budget=2**40))
+        alone = max(steps, key=_seconds_alone)
+        share = sum(map(_seconds_alone, steps)) / sum(REFERENCE.seconds(step) for step in steps)
         seconds, used = planned(100_000)
         most = next((n for n in _round_numbers() if planned(n)[1] > 8e9), None)
         fit = "by blocks" if entry.streams else "with landmarks" if entry.streams_with_landmarks else "gathers"
+        own = traits_of(cls)
+        whole = f"all rows in memory {own.all_rows[1]}" if own.all_rows else "" if own.streams else "all rows in memory"
+        gpu = where.get(entry.name, "not measured" if own.reads == "numbers" else "no")
         can = (
-            _large(entry), fit, _yes(hasattr(cls, "transform")), _yes(traits_of(cls).reads == "numbers"),
-            in_words(seconds), show_bytes(used), "any" if entry.streams or most is None else f"{most:,}",
+            _large(entry), fit, gpu, alone.name if share > 0.5 else "", in_words(seconds), show_bytes(used),
+            "any" if entry.streams or most is None else f"{most:,}", whole,
         )  # fmt: skip
         lines.append(f"| [{entry.name}](methods/{page_of(entry).name}) | {' | '.join(can)} |")
     return "\n".join(lines)
+
+
+def _seconds_alone(step: CostStep) -> float:
+    """The seconds of a step in which one core works, whatever their number."""
+    alone = {kind: amount for kind, amount in step.work.items() if kind not in TOGETHER}
+    return REFERENCE.seconds(CostStep(step.name, alone))
 
 
 def _round_numbers() -> Iterator[int]:
@@ -270,12 +277,6 @@ def costs_table() -> str:
         cells = [short[name] for name in ("Preserves", "Linear", "Time", "Memory", "Measured")]
         lines.append(f"| {entry.name} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def citations_table() -> str:
-    """Return one line per method: the citation."""
-    lines = [f"| {entry.name} | {in_short(entry)['Citation']} |" for entry in entries().values()]
-    return "\n".join(["| Method | Citation |", "|---|---|", *lines])
 
 
 def _first_line(value: Any) -> str:

@@ -168,10 +168,9 @@ def write_docs(docs: Path, outcomes: Iterable[Outcome]) -> None:
     lines = [
         "# Gallery",
         "",
-        "Short scripts, each with its figure and the result it checks by assertions. `make gallery` runs all scripts",
-        "and shows their figures on one page, `gallery/index.html`. `python examples/randu.py` runs one. Scripts",
-        "without a figure here need data that is not shipped with Lowland: they read it from the folder named by",
-        "`LOWLAND_DATA` ([data](data.md)), and exit with a message if it is missing.",
+        "Short scripts, each with its figure and the result that it checks by assertions. `make gallery` runs all of",
+        "them and writes one page, `gallery/index.html`. `python examples/randu.py` runs one. Scripts without a figure",
+        "here read data that Lowland does not include from the folder `LOWLAND_DATA` ([data](data.md#data-sets)).",
     ]
     (docs / "gallery").mkdir(exist_ok=True)
     for chapter, names in CHAPTERS.items():
@@ -180,7 +179,12 @@ def write_docs(docs: Path, outcomes: Iterable[Outcome]) -> None:
             lines += ["", f"### [{about(name)}](../examples/{name}.py)"]
             if found[name].status == "drawn":
                 shutil.copy(gallery.FOLDER / f"{name}.png", docs / "gallery" / f"{name}.png")
-                lines += ["", f"![{about(name)}](gallery/{name}.png)", "", found[name].words]
+                lines += [
+                    "",
+                    f"![Figure of {name}.py](gallery/{name}.png)",
+                    "",
+                    found[name].words,
+                ]  # its title is above
     (docs / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -56,6 +56,6 @@ figure.legend(
 )
 show(
     figure,
-    f"Two thresholds on the third component of kernel PCA classify {by_kernel:.0%} of the rows correctly. On linear"
+    f"Two thresholds on the third component of kernel PCA classify {by_kernel:.0%} of the points correctly. On linear"
     f" projections of the plane the best accuracy is {by_line:.0%}.",
 )

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import settings
+from sklearn.utils.fixes import parse_version
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 settings.register_profile("lowland", settings(), deadline=None)  # no deadline: a busy machine is slow
@@ -36,6 +38,13 @@ def _ctrl_c():
 def _global_seed():
     """Seed numpy's global generator, from which random_state=None draws: a test gives the same result every time."""
     np.random.seed(0)
+
+
+def pytest_runtest_setup(item):
+    """Skip what compares with a newer scikit-learn than the one that is installed: ``scikit_learn("1.9")``."""
+    for mark in item.iter_markers("scikit_learn"):
+        if parse_version(sklearn.__version__) < parse_version(mark.args[0]):
+            pytest.skip(f"compares with scikit-learn {mark.args[0]}")
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ class DisconnectedError(DataError, RuntimeError):
 
 
 class ParameterError(LowlandError, ValueError, TypeError):
-    """A parameter has an invalid type or value; as in scikit-learn, one error for both.
+    """A parameter has an invalid type or value: as in scikit-learn, one error for both.
 
     >>> raise ParameterError("the data has 4 columns.", "Choose at most 4.", method="PCA", n_components=5)
     Traceback (most recent call last):

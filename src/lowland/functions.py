@@ -39,16 +39,16 @@ def fastica(
 ) -> list[Any]:
     """Independent component analysis by ``FastICA``: whitening, unmixing matrix and sources.
 
-    The parameters are those of ``FastICA``; the result is that of scikit-learn's function of this name.
+    The parameters are those of ``FastICA``, and the result is that of scikit-learn's function of this name.
 
     Parameters
     ----------
     return_X_mean : bool
-        Whether to return the mean of the columns, too.
+        Whether to return the mean of the columns as well.
     compute_sources : bool
-        Whether to compute the sources; None stands for them otherwise.
+        Whether to compute the sources, which are None otherwise.
     return_n_iter : bool
-        Whether to return the number of iterations, too.
+        Whether to return the number of iterations as well.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def smacof(
     """Return a configuration of least stress and its stress, by plain SMACOF of a dissimilarity matrix, (n, n).
 
     ``MDS`` accelerates the iteration and rotates the result to its principal axes. The initial configurations are
-    random, unless ``init`` (n, k) is given; then ``n_init`` has no effect, and k is the number of dimensions.
+    random, unless ``init`` (n, k) is passed. Then ``n_init`` has no effect, and k is the number of dimensions.
     Non-metric: zeros off the diagonal are missing, and the first step is metric, as in scikit-learn. ``return_n_iter``:
     return the number of iterations too.
 

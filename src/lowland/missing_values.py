@@ -47,15 +47,15 @@ class CompleteRows:
 
 
 def impute(X: Any, how: How = "mean", **options: Any) -> Any:
-    """Return X with its missing values (NaN) replaced; a data frame returns a data frame.
+    """Return X with its missing values (NaN) replaced. A data frame returns a data frame.
 
     Parameters
     ----------
     X
-        An array, data frame, file path, or anything else that ``lowland.open_rows`` accepts; not sparse.
+        An array, data frame, file path, or anything else that ``lowland.open_rows`` accepts, except sparse data.
     how
-        "mean" or "median" of the column; "knn": scikit-learn's KNNImputer; "em": the conditional mean given the
-        observed values of the row, by ``PCA(missing="em")``.
+        "mean" or "median" of the column. "knn" means scikit-learn's KNNImputer. "em" means the conditional mean given
+        the observed values of the row, by ``PCA(missing="em")``.
     options
         Parameters of KNNImputer or of PCA, such as ``n_neighbors=10`` or ``n_components=5``. By default, parallel
         analysis chooses the number of components.

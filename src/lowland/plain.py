@@ -33,6 +33,8 @@ def to_plain(
     if isinstance(value, dict):
         return {str(key): to_plain(item, non_finite=non_finite, unknown=unknown) for key, item in value.items()}
     if isinstance(value, list | tuple):
+        if value and all(type(item) is float for item in value) and math.isfinite(sum(value)):
+            return list(value)
         return [to_plain(item, non_finite=non_finite, unknown=unknown) for item in value]
     if hasattr(value, "tolist"):  # numpy arrays and numbers
         return to_plain(value.tolist(), non_finite=non_finite, unknown=unknown)

@@ -1,7 +1,5 @@
 """Linear algebra for any array library."""
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -12,16 +10,13 @@ from lowland.arrays.linalg import (
     column_sums,
     eigh,
     gram,
-    less_rows_of,
     orthonormal,
     over_root,
     plus_square,
     product_into,
     segment_sums,
-    shifted_with_sums,
     svd,
     triangle,
-    use_scratch,
 )
 
 X = np.random.default_rng(0).standard_normal((300, 7))
@@ -73,44 +68,6 @@ def test_factors_multiply_to_the_original_matrix():
         values, V = map(np.asarray, eigh(array(X.T @ X)))
         np.testing.assert_allclose(V * values @ V.T, X.T @ X, atol=1e-10)
         assert np.all(np.diff(values) >= 0)
-
-
-ROWS = np.arange(2400.0).reshape(600, 4)  # more than one block of rows
-
-
-def test_shifted_rows_and_their_sums():
-    shift = np.array([1.0, 2.0, 3.0, 4.0])
-    for rows in (ROWS, np.asfortranarray(ROWS)):
-        Y, sums = shifted_with_sums(rows, shift)
-        np.testing.assert_array_equal(Y, ROWS - shift)
-        np.testing.assert_allclose(sums, (ROWS - shift).sum(axis=0))
-    torch = pytest.importorskip("torch")
-    Y, sums = shifted_with_sums(torch.asarray(ROWS), torch.asarray(shift))
-    np.testing.assert_array_equal(Y.numpy(), ROWS - shift)
-
-
-def test_differences_of_paired_rows():
-    M, places = np.array([[1.0, 1, 1, 1], [2.0, 2, 2, 2]]), np.arange(600) % 2
-    for rows in (ROWS, np.asfortranarray(ROWS)):
-        np.testing.assert_array_equal(less_rows_of(rows, M, places), ROWS - M[places])
-
-
-def test_a_thread_of_a_run_reuses_its_memory():
-    found = []
-
-    def work():
-        use_scratch()
-        first = shifted_with_sums(ROWS, np.zeros(4))[0]
-        second = shifted_with_sums(ROWS[:100], np.ones(4))[0]
-        found.append(np.shares_memory(first, second))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == [True]
-    kept = shifted_with_sums(ROWS, np.zeros(4))[0]  # elsewhere the memory is the caller's
-    shifted_with_sums(ROWS, np.ones(4))
-    np.testing.assert_array_equal(kept, ROWS)
 
 
 def test_sums_of_consecutive_rows():

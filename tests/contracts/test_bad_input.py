@@ -181,3 +181,14 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
 def test_budget_refuses_with_a_remedy(name):
     with lowland.config(memory="1kB"), pytest.raises(MemoryError, match="config"):
         make(name).fit(lowland.open_rows([table_for(name, 2000)]), labels(2000))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_plan_refuses_before_the_fit_begins(name, monkeypatch):
+    def never(self, *args, **given):
+        raise AssertionError("the fit began")
+
+    est = make(name)
+    monkeypatch.setattr(type(est), "_solve", never)
+    with lowland.config(memory=100), pytest.raises(MemoryError, match=r"needs about .*the memory budget is 100 bytes"):
+        est.fit(table_for(name, 500), labels(500))

@@ -95,7 +95,8 @@ def check(name, work):
 
 
 def make(cls, **parameters):
-    return cls(**{**NEEDED.get(cls.__name__, {}), **parameters})
+    known = inspect.signature(cls).parameters  # scikit-learn 1.7 has no init of MDS
+    return cls(**{k: v for k, v in NEEDED.get(cls.__name__, {}).items() if k in known}, **parameters)
 
 
 @functools.cache

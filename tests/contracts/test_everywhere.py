@@ -1,16 +1,17 @@
 """Whatever is in the registry is also on the command line and in the docs."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 import lowland
 from lowland.methods import registry
+from lowland.methods.base.traits import traits_of
 
 from .battery import METHODS
 
 ROOT = Path(__file__).parents[2]
+SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -22,7 +23,8 @@ def test_public_name_docs_page_and_doc(name):
     assert name in page
     for word in ("\n1. ", "\n2. ", "doi:"):  # a contract of attributes checks the sections
         assert word in cls.__doc__, word
-    assert re.search(r"\bcost", cls.__doc__, re.IGNORECASE), "what a fit costs"
+    assert traits_of(cls).cost is not None, "what a fit costs"
+    assert name in SCALE, "its limits"
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -151,6 +151,14 @@ def test_intervals_of_effects_cover() -> None:
     assert np.all(np.abs(np.mean(covered, axis=0) - 0.95) < 0.025)
 
 
+@pytest.mark.parametrize("d", [-2.0, 2.0])
+def test_intervals_of_effects_cover_skewed_columns(d: float) -> None:
+    rng = np.random.default_rng(0)
+    chosen = np.arange(100) < 30
+    ends = [effect_of_numbers("x", rng.exponential(size=100) + d * chosen, chosen).interval for _ in range(1000)]
+    assert 0.925 < np.mean([low <= d <= high for low, high in ends]) < 0.975
+
+
 def test_sparse_rows_and_distances() -> None:
     X = load_dataset("iris").X
     sparse = scipy.sparse.csr_array(X)

@@ -96,5 +96,5 @@ def test_the_page_of_the_textbooks_question_agrees_with_itself():
     gains = (fractions[1:] - fractions[0]).sum(axis=1)
     assert np.all(np.diff(gains) < 0.061), "in descending order, up to the rounding of twelve numbers"
     results, worse = fractions[1:].size, page.partition("## The table")[2].count("▼")
-    assert f"Of {results} results none is significantly better" in page
+    assert f"None of {results} results is significantly better" in page
     assert f"and {worse} are significantly worse" in page

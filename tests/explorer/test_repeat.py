@@ -1,14 +1,17 @@
 """The Python and the command that the page shows repeat the map, also of a messy table and after roles were changed."""
 
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import lowland
 from lowland.cli.main import cli
 
+PENGUINS = Path(__file__).parents[1] / "data/tables/penguins.csv"
 NUMBERS = ["age", "pay"]
 ROLES = {
     "standardized": {"city": "keep", "group": "label", "weight": "keep"},
@@ -71,36 +74,71 @@ def test_python_and_command_repeat_the_map(explorer, messy, tmp_path, monkeypatc
     np.testing.assert_allclose(written, wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
 
 
+def coordinates_of(explorer, record):
+    assert record["status"] == "done", record["error"]
+    values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
+    return values.reshape(record["components"], -1).T
+
+
+def check_repeated(explorer, record):
+    """Run the Python and the command that the page shows, in this folder, and compare their coordinates."""
+    wanted = coordinates_of(explorer, record)
+    close = {"rtol": 1e-4, "atol": 1e-5 * np.abs(wanted).max()}
+    code = explorer.get(f"/api/maps/{record['id']}/code").json()
+    names: dict = {}
+    exec(code["python"], names)
+    np.testing.assert_allclose(np.asarray(names["Z"]), wanted, **close)
+    run([*shlex.split(code["command"])[1:], "--force"])
+    np.testing.assert_allclose(pd.read_csv("coordinates.csv").select_dtypes("number").iloc[:, :2], wanted, **close)
+
+
 def test_a_map_of_counts_is_repeated(explorer, tmp_path, monkeypatch):
     counts = np.random.default_rng(0).negative_binomial(0.3, 0.2, (80, 20))
+    counts[:, 0] += 1
     pd.DataFrame(counts).add_prefix("w").to_csv(explorer.folder / "counts.csv", index=False)
     table = explorer.open("counts.csv")
     assert "TF-IDF" in explorer.table(table["id"])["prepared_notes"][0]
-    record = explorer.map(explorer.compute(table["id"], "PCA")["id"])
-    code = explorer.get(f"/api/maps/{record['id']}/code").json()
-    values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
-    wanted = values.reshape(record["components"], -1).T
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    exec(code["python"], names)
-    np.testing.assert_allclose(np.asarray(names["Z"]), wanted, atol=1e-5)
-    run([*shlex.split(code["command"])[1:], "--force"])
-    np.testing.assert_allclose(pd.read_csv("coordinates.csv").to_numpy(), wanted, atol=1e-5)
+    check_repeated(explorer, explorer.map(explorer.compute(table["id"], "PCA")["id"]))
+    ca = explorer.map(explorer.compute(table["id"], "CorrespondenceAnalysis")["id"])
+    check_repeated(explorer, ca)
+    assert ca["warnings"] == []
+    expected = lowland.CorrespondenceAnalysis(2).fit_transform(counts)  # of the counts, not of their weights
+    np.testing.assert_allclose(coordinates_of(explorer, ca), expected, atol=1e-5)
     explorer.client.patch(f"/api/tables/{table['id']}", json={"scale": "none"})
     assert not explorer.table(table["id"])["prepared_notes"]
 
 
-def test_the_command_fits_categories_as_they_are(explorer, tmp_path, monkeypatch):
-    table = explorer.open("small.csv")["id"]
-    change = {"roles": {"label": "feature"}, "scale": "standard"}
-    explorer.client.patch(f"/api/tables/{table}", json=change)
+@pytest.mark.parametrize("impute", ["median", "knn"])
+@pytest.mark.parametrize("method", ["FactorAnalysisOfMixedData", "MultipleCorrespondenceAnalysis", "PCA", "UMAP"])
+def test_a_map_of_a_table_with_gaps_is_repeated(explorer, tmp_path, monkeypatch, method, impute):
+    """The penguins: numbers and categories with missing values, and a year that is no feature."""
+    (explorer.folder / "penguins.csv").write_bytes(PENGUINS.read_bytes())
+    table = explorer.open("penguins.csv")["id"]
+    explorer.client.patch(f"/api/tables/{table}", json={"impute": impute})
     explorer.table(table)
-    record = explorer.map(explorer.compute(table, "FactorAnalysisOfMixedData")["id"])
-    values = np.frombuffer(explorer.get(f"/api/maps/{record['id']}/coordinates").content, "<f4")
     monkeypatch.chdir(tmp_path)
-    run(shlex.split(explorer.get(f"/api/maps/{record['id']}/code").json()["command"])[1:])
-    wanted = values.reshape(record["components"], -1).T
-    np.testing.assert_allclose(pd.read_csv("coordinates.csv").to_numpy(), wanted, atol=1e-5)
+    record = explorer.map(explorer.compute(table, method)["id"])
+    check_repeated(explorer, record)
+    said = " ".join(record["warnings"])
+    if method == "FactorAnalysisOfMixedData":
+        assert len(record["read"]) == 6
+        assert "year" not in record["read"]
+        assert "Replaced 8 missing numbers by the median of the column" in said
+        assert "standardized" not in said
+    elif method == "MultipleCorrespondenceAnalysis":
+        assert record["read"] == ["island", "sex"]
+        numbers = "'bill_length_mm', 'bill_depth_mm', 'flipper_length_mm', 'body_mass_g'"
+        assert f"{numbers}: numbers, which MCA does not read, not used." in said
+    else:
+        assert "were replaced by" in said
+
+
+def test_a_map_of_counts_refuses_categories_and_says_what_to_do(explorer):
+    (explorer.folder / "penguins.csv").write_bytes(PENGUINS.read_bytes())
+    made = explorer.compute(explorer.open("penguins.csv")["id"], "CorrespondenceAnalysis")
+    error = explorer.map(made["id"])["error"]
+    assert "some features are not numbers: 'island', 'sex'. Give them another role" in error
 
 
 def test_code_of_a_selection_says_what_to_export_first(explorer, messy):

@@ -93,22 +93,6 @@ def test_points_outside_of_the_grid_touch_no_other_memory(k, far):
     assert list(start) in ([0, 1, 1, 1], [0, 0, 0, 1])
 
 
-def test_refined_coefficients_are_the_same_function_and_coarsening_is_the_adjoint():
-    """Fine node j has the support j - 3 ... j + 1 in fine cells, coarse node J the same in coarse ones."""
-    rng = np.random.default_rng(0)
-    C, A, charges = rng.standard_normal((10, 13)), np.zeros((30, 41)), rng.standard_normal((30, 41))
-    R, coarse = np.empty((30, 13)), np.empty((10, 13))
-    for a, b in ((0, 7), (7, 30)):
-        repulsion.add_refined(C, a, b, A)
-        repulsion.coarsen_rows(charges, a, b, R)
-    repulsion.coarsen_columns(R, coarse)
-    u, v = rng.uniform(0, [[27], [38]], (2, 50))
-    fine = np.einsum("ij,in,jn->n", A, spline(u - np.arange(30)[:, None] + 3), spline(v - np.arange(41)[:, None] + 3))
-    U, V = (spline(each / 4 - np.arange(m)[:, None] + 3) for each, m in ((u, 10), (v, 13)))
-    np.testing.assert_allclose(fine, np.einsum("ij,in,jn->n", C, U, V), atol=1e-12)
-    assert np.vdot(coarse, C) == pytest.approx(np.vdot(charges, A))
-
-
 # --- random numbers ---------------------------------------------------------------------------------------------------
 
 

@@ -381,5 +381,5 @@ def test_encode_and_decode_equal_transform_and_inverse():
 
 @pytest.mark.parametrize("width", [2**40, 2**63 - 1])
 def test_a_network_beyond_the_memory_is_refused_before_its_weights_are_drawn(width):
-    with pytest.raises(MemoryBudgetError, match="narrower layers"):
+    with pytest.raises(MemoryBudgetError, match="hidden_layer_sizes=None"):
         Autoencoder(2, hidden_layer_sizes=width).fit(np.eye(30))

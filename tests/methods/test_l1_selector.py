@@ -83,6 +83,7 @@ def test_more_columns_than_rows():
     assert stable.get_support(indices=True).tolist() == [10, 500, 1500]
 
 
+@pytest.mark.scikit_learn("1.8")
 def test_classes_agree_with_scikit_learn(wine):
     Z = StandardScaler().fit_transform(wine.X)
     for y in (wine.y == 1, wine.y):
@@ -281,3 +282,10 @@ def test_too_many_penalties_are_refused():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.raises(ValueError, match=r"1,000,000,000 penalties are too many.*at most 100,000"):
         L1Selector(alphas=10**9).fit(X, X[:, 0])
+
+
+def test_the_path_begins_at_the_largest_correlation_of_a_standardized_column():
+    X, y = load_dataset("wine").X, np.random.default_rng(0).standard_normal(178)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = L1Selector(rule="min", n_features_to_select=2).fit(X, y)
+    assert found.alphas_[0] == pytest.approx(np.abs(Z.T @ (y - y.mean())).max() / len(y))

@@ -83,6 +83,7 @@ def test_lda_takes_any_object_with_fit_and_covariance(solver):
     assert not hasattr(estimator, "covariance_")
 
 
+@pytest.mark.scikit_learn("1.9")
 @pytest.mark.parametrize("solver", ["svd", "eigen", "lsqr"])
 @pytest.mark.parametrize("priors", [[0, 0.4, 0.6], [0.5, 0.5, 0], [1, 0], [0, 1]])
 def test_lda_a_class_of_prior_zero_has_probability_zero(solver, priors):
@@ -140,6 +141,7 @@ def test_pca_without_components_is_the_isotropic_model(svd_solver, shape):
     assert ours.score(X) == pytest.approx(theirs.score(X))
 
 
+@pytest.mark.scikit_learn("1.9")
 def test_factor_analysis_without_factors_is_independent_noise():
     X = load_dataset("wine").X
     ours = FactorAnalysis(0, rotation="varimax").fit(X)

@@ -36,6 +36,7 @@ def test_the_reported_stress_is_correct():
         assert mds.stress1_ == pytest.approx(np.sqrt(gaps / np.sum(pdist(X) ** 2)), rel=1e-9)
 
 
+@pytest.mark.scikit_learn("1.9")
 @pytest.mark.parametrize("metric", [True, False])
 def test_at_most_the_stress_of_scikit_learn_from_the_same_initialization(metric):
     X = load_dataset("iris").X[::2]
@@ -97,6 +98,7 @@ def test_only_the_order_counts_in_non_metric_scaling():
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 
+@pytest.mark.scikit_learn("1.9")
 def test_the_scale_of_non_metric_results_is_that_of_scikit_learn():
     D = squareform(pdist(points(30, 5)))
     ours = MDS(metric="precomputed", metric_mds=False, eps=1e-10).fit(D)
@@ -166,7 +168,7 @@ def test_invalid_parameters_are_reported():
         MDS().fit(squareform(pdist(X)))
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         assert not MDS(max_iter=2).fit(X).converged_
-    with lowland.config(memory="100kB"), pytest.raises(MemoryBudgetError, match=r"200 x 200.*landmarks.*float32"):
+    with lowland.config(memory="100kB"), pytest.raises(MemoryBudgetError, match=r"200 rows.*fewer rows"):
         MDS().fit(points(200))
 
 
@@ -182,6 +184,7 @@ def test_degenerate_initializations_are_refused(method):
     np.testing.assert_allclose(model.embedding_.std(axis=0), MDS().fit(X).embedding_.std(axis=0), rtol=0.1)
 
 
+@pytest.mark.scikit_learn("1.9")
 @pytest.mark.parametrize(
     ("former", "now"),
     [

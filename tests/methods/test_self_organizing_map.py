@@ -248,7 +248,7 @@ def test_online_training_needs_the_rows_in_memory(tmp_path, monkeypatch):
     X = banana(20_000)
     pq.write_table(pa.table({name: X[:, j] for j, name in enumerate("abc")}), tmp_path / "x.parquet")
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10_000)
-    with lowland.config(memory="300kB"), pytest.raises(MemoryBudgetError, match="Online training"):
+    with lowland.config(memory="300kB"), pytest.raises(MemoryBudgetError, match="training='batch'"):
         SelfOrganizingMap((4, 4), training="online", random_state=0).fit(tmp_path / "x.parquet")
     with lowland.config(memory="300kB"):
         assert (

@@ -285,6 +285,7 @@ def test_a_table_of_repeated_rows_has_a_map_of_usual_size_and_its_own_divergence
     assert moved.max() < 0.01 * np.ptp(model.embedding_, axis=0).max()
 
 
+@pytest.mark.filterwarnings("ignore:TSNE.* did not converge")  # light tails may oscillate
 @pytest.mark.parametrize(
     ("rows", "given"), [(150, {"dof": 2, "exaggeration": 0.5}), (20, {"dof": 5}), (20, {"dof": 60})]
 )

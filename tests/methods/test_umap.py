@@ -108,7 +108,7 @@ def test_wider_tables_of_neighbors_in_any_order_give_the_same_graph(fitted, rng)
 def test_neighbors_that_are_no_neighbors_are_refused():
     near = NearestNeighbors(n_neighbors=10).fit(IRIS.X + np.arange(150)[:, None] * 1e-3)
     length, to = near.kneighbors()
-    with pytest.raises(DataError, match=r"Indices come first, distances second.*kneighbors"):
+    with pytest.raises(DataError, match=r"indices first and distances second.*kneighbors"):
         short(precomputed_knn=(length, to)).fit(IRIS.X)
     with pytest.raises(DataError, match="row numbers"):
         short(precomputed_knn=(to + 0.5, length)).fit(IRIS.X)
@@ -459,7 +459,7 @@ def test_a_target_by_its_own_metric_weakens_edges_the_more_the_farther_apart_val
 
 
 def test_a_count_is_no_fraction():
-    with pytest.raises(DataError, match="no counts"):
+    with pytest.raises(DataError, match="not counts"):
         short(target_metric="count").fit(IRIS.X, np.linspace(0, 1, 150))
 
 

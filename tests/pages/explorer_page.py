@@ -1,6 +1,5 @@
 """The explorer as a person has it: the real server with its workers, and a browser that is driven by the tests."""
 
-import contextlib
 import csv
 import json
 import os
@@ -9,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 from tests.explorer.server import FOREVER
+from tests.study.report.browser import PATIENCE
 
 from lowland.data import load_dataset
 from lowland.data.write import write_columns
 
 SCRIPT = "<script>alert(1)</script>"  # as a name, it must run nothing
 IMAGE = "<img src=x onerror=alert(2)>"
-PATIENCE = 180  # seconds: other work may keep the machine busy
+TRIES = (2, 5, 20, PATIENCE)  # seconds to wait for what a gesture does, before it is made again
 
 # What the page offers to save is kept instead: [{name, text}].
 KEEP_FILES = """(() => {
@@ -105,12 +105,24 @@ class Person:
         self.run, self.press, self.settle = browser.run, browser.press, browser.settle
 
     def until(self, code, seconds=PATIENCE):
+        """Wait until an expression is true; else keep a picture of what was seen, where LOWLAND_PICTURES says."""
         try:
             self.browser.until(code, seconds)
         except TimeoutError:
             if os.environ.get("LOWLAND_PICTURES"):
                 self.browser.picture(Path(os.environ["LOWLAND_PICTURES"]) / f"failed-{time.time():.0f}.png")
             raise
+
+    def until_it_works(self, act, code):
+        """Do again what may miss, since scores or a badge in its heading move a map, until an expression is true."""
+        for seconds in TRIES:
+            done = act()
+            try:
+                self.browser.until(code, seconds)
+            except TimeoutError:
+                continue
+            return done
+        self.until(code, 0)
 
     def visit(self, address):
         """Load the page."""
@@ -121,7 +133,7 @@ class Person:
 
     def open_tab(self, address):
         """Open an address in another tab, close it, and come back."""
-        tab = self.browser.call("Target.createTarget", url=address)["targetId"]
+        tab = self.browser.tab(address)
         self.browser.call("Page.bringToFront")  # a page behind another one draws nothing and hears nothing
         self.until("!document.querySelector('.lost').checkVisibility()")
         self.browser.call("Target.closeTarget", targetId=tab)
@@ -182,12 +194,13 @@ class Person:
     def color_by(self, name):
         """Choose what the colors show; the list is opened again while the trust of the points is being measured."""
         option = f"[...document.querySelectorAll('.option')].some((e) => e.textContent.includes({json.dumps(name)}))"
-        for patience in (2, 5, 20, PATIENCE):
+
+        def open_list():
+            if self.run("document.querySelector('.picker-box') !== null"):
+                self.escape()
             self.click(".color-control .picker")
-            with contextlib.suppress(TimeoutError):
-                self.browser.until(option, patience)
-                break
-            self.escape()
+
+        self.until_it_works(open_list, option)
         self.click(".option", name)
 
     def path(self, points, modifiers=0):
@@ -203,16 +216,10 @@ class Person:
 
     def select(self, fraction=0.5):
         """Select the rows on the left of the first map; return how many they are."""
-        self.tool("box")
-        for patience in (2, 5, 20, PATIENCE):
-            self.path([(0.01, 0.01), (fraction / 2, 0.5), (fraction, 0.99)])
-            with contextlib.suppress(TimeoutError):  # a badge or scores in its heading may have moved the map meanwhile
-                self.browser.until(
-                    "/^\\d.*selected/.test(document.querySelector('#pane-selection h2').textContent)", patience
-                )
-                break
+        path = [(0.01, 0.01), (fraction / 2, 0.5), (fraction, 0.99)]
+        selected = "/^\\d.*selected/.test(document.querySelector('#pane-selection h2').textContent)"
+        self.until_it_works(lambda: (self.tool("box"), self.path(path)), selected)
         self.tool("look")
-        self.sees("#pane-selection h2", "selected")
         return self.selected()
 
     def selected(self):
@@ -223,14 +230,13 @@ class Person:
     def click_point(self):
         """Click on a row of the first map; return its number."""
         self.tool("look")
-        for patience in (2, 5, 20, PATIENCE):
+
+        def click():
             x, y = self.hover()
             for kind in ("mousePressed", "mouseReleased"):
                 self.browser.mouse(kind, x, y, "left", int(kind == "mousePressed"), clickCount=1)
-            with contextlib.suppress(TimeoutError):  # scores in its heading may have moved the map meanwhile
-                self.browser.until("document.querySelector('#pane-point h2').textContent.startsWith('Row')", patience)
-                break
-        self.sees("#pane-point h2", "Row")
+
+        self.until_it_works(click, "document.querySelector('#pane-point h2').textContent.startsWith('Row')")
         return int(self.text("#pane-point h2").split()[1])
 
     def reload(self):
@@ -342,9 +348,22 @@ class Person:
             "let sum = 0; for (let i = 0; i < data.length; i++) sum = (sum * 31 + data[i]) | 0; return sum; })()"
         )
 
+    def at_rest(self, number=0):
+        """The same once the quality of all maps is known, which is in their headings, and nothing moves."""
+        self.asks("/maps", lambda maps: all(each["measured"] for each in maps))
+        self.until(
+            "[...document.querySelectorAll('.lv-panel')].every((e) => e.querySelectorAll('.lv-facts b').length === 2)"
+        )
+        before, picture = None, self.drawn(number)
+        while picture != before:
+            self.settle()
+            before, picture = picture, self.drawn(number)
+        return picture
+
     def hover(self, number=0):
-        """Move the pointer over a point of a map."""
-        for patience in (2, 5, 20, PATIENCE):
+        """Move the pointer over a point of a map; return where it is."""
+
+        def move():
             left, top, right, _ = self.plot(number)
             at, wide = self.run(
                 f"(() => {{ const {{ data, width }} = {COPY % number};"
@@ -353,10 +372,9 @@ class Person:
             x, y = left + at % wide * (right - left) / wide, top + at // wide * (right - left) / wide
             self.browser.mouse("mouseMoved", x - 2, y)
             self.browser.mouse("mouseMoved", x, y + 5)  # from its upper edge towards its middle
-            with contextlib.suppress(TimeoutError):  # scores in its heading may have moved the map meanwhile
-                self.browser.until("document.querySelector('.lv-tip')?.checkVisibility()", patience)
-                return x, y + 5
-        raise AssertionError("no row under the pointer")
+            return x, y + 5
+
+        return self.until_it_works(move, "document.querySelector('.lv-tip')?.checkVisibility()")
 
     def colored(self, number=0):
         """How many pixels of a map are neither white nor gray."""

@@ -123,6 +123,7 @@ def test_the_decimal_mark_is_set_when_a_file_was_misread(person):
         person.click(".table-summary button", "Reading")
         person.choose(".reading .fields > :nth-child(2) select", mark)
         person.click(".reading button", "Read again")
+        person.until("!document.querySelector('dialog')")
         person.until(seen)
 
 
@@ -234,6 +235,8 @@ def test_hostile_names_and_cells_run_nothing_in_the_page_and_in_the_report(perso
     (tmp_path / "report.html").write_text(report, encoding="utf-8")
     person.browser.open(tmp_path / "report.html")
     assert IMAGE in person.run("document.body.textContent")
+    assert "No advice" not in person.run("document.body.textContent")
+    person.browser.paper(tmp_path / "report.pdf")  # prints without a section of advice
     assert person.run("document.querySelectorAll('img[src=x], [onerror]').length") == 0
 
 

@@ -154,7 +154,7 @@ def test_a_panel_is_hidden_and_a_map_computed_with_changed_parameters(iris):
 def test_outdated_maps_are_updated_in_their_places(iris):
     iris.compute("ClassicalMDS")
     iris.drawn_maps(2)
-    before = [iris.drawn(0), iris.drawn(1)]
+    before = {iris.at_rest(0), iris.at_rest(1)}
     iris.tab("data")
     iris.click("[aria-label='Role of measure 2: feature']")
     iris.click(".menu button", "Ignored")
@@ -165,22 +165,16 @@ def test_outdated_maps_are_updated_in_their_places(iris):
     iris.click(".outdated-bar button", "Update all")
     iris.until("!document.querySelector('.outdated-bar').checkVisibility() && !document.querySelector('.lv-badge')")
     iris.drawn_maps(2)
-    assert not {iris.drawn(0), iris.drawn(1)} & {*before}
+    iris.waits(lambda: {iris.at_rest(0), iris.at_rest(1)}, lambda pictures: not pictures & before)
     iris.reload()
     iris.drawn_maps(2)
     assert not iris.run("document.querySelector('.lv-badge')")
 
 
 def test_a_changed_map_moves_in_its_place_and_the_change_is_undone_and_compared(iris):
-    def seen():  # the picture of the second map, once the scores in its heading are known and its points are at rest
+    def seen():
         iris.drawn_maps(2)
-        iris.asks("/maps", lambda maps: all(each["measured"] for each in maps))
-        iris.until("document.querySelectorAll('.lv-facts b').length === 4")
-        before, picture = None, iris.drawn(1)
-        while picture != before:  # its points move
-            iris.settle()
-            before, picture = picture, iris.drawn(1)
-        return picture
+        return iris.at_rest(1)
 
     iris.compute("TSNE", max_iter=300)
     panels = "[...document.querySelectorAll('.lv-panel .lv-facts')].map((e) => e.textContent)"
@@ -240,7 +234,7 @@ def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
         "[...document.querySelectorAll('.fraction-bar span')].map((e) => getComputedStyle(e).backgroundColor)"
     )
     assert len(set(bar)) == 3
-    before = iris.drawn(0)
+    before = iris.at_rest()
     iris.color_by("species")
     iris.until(f"{names}.checked")
     iris.waits(lambda: iris.drawn(0), lambda picture: picture != before)
@@ -257,16 +251,16 @@ def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
 def test_columns_are_drawn_over_the_map(iris):
     iris.tab("maps")
     iris.click(".map-name", "PCA")
-    plain = iris.drawn(0)
+    plain = iris.at_rest()
     iris.click(".answers button", "Fit the columns")
     iris.sees(".answers .summary", "The axes of the map follow measure 2")
-    arrows = iris.waits(lambda: iris.drawn(0), lambda picture: picture != plain)
+    arrows = iris.waits(iris.at_rest, lambda picture: picture != plain)
     iris.choose(".answers select", "measure 1")
     iris.sees(".answers", "measure 1: r²")
-    iris.waits(lambda: iris.drawn(0), lambda picture: picture not in (plain, arrows))
+    iris.waits(iris.at_rest, lambda picture: picture not in (plain, arrows))
     for _ in range(2):
         iris.click(".answers .check input:checked")
-    iris.waits(lambda: iris.drawn(0), lambda picture: picture == plain)
+    iris.waits(iris.at_rest, lambda picture: picture == plain)
     iris.select(0.4)
     iris.tab("map")
     iris.click(".answers button", "Local loadings")

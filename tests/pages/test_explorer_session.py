@@ -1,5 +1,7 @@
 """The explorer in headless Chromium: what is kept, two browsers, the keyboard, narrow screens, a server that fails."""
 
+import socket
+
 import pytest
 from tests.study.report.browser import fresh_browser
 
@@ -74,24 +76,21 @@ def test_panes_close_and_the_keys_are_explained(iris):
     iris.sees("dialog", "Keys and gestures")
     iris.escape()
     iris.until("!document.querySelector('dialog')")
-    for key, side in (("[", "left"), ("]", "right")):
-        iris.press(key, "", key)
-        iris.until(f"document.querySelector('.side.{side}').getBoundingClientRect().width < 2")
-        iris.press(key, "", key)
-        iris.until(f"document.querySelector('.side.{side}').getBoundingClientRect().width > 200")
+    for key, side, states in (("[", "left", ("< 2", "> 200")), ("]", "right", ("> 200", "< 2"))):
+        for state in states:  # at first, only the left one is open
+            iris.press(key, "", key)
+            iris.until(f"document.querySelector('.side.{side}').getBoundingClientRect().width {state}")
 
 
 def test_nothing_is_cut_off_from_1000_to_3000_pixels(iris):
     parts = "[...document.querySelectorAll('.bar, .strip, .side .pane-body, .lv-panel header')]"
-    too_wide = "e.checkVisibility() && e.scrollWidth > e.clientWidth + 1"
-    try:
-        for width in (1000, 1600, 3000):
-            iris.browser.size(width, 900)
-            iris.settle()
-            assert iris.run(f"{parts}.filter((e) => {too_wide}).map((e) => e.className)") == []
-            assert iris.run("document.documentElement.scrollWidth") <= width
-    finally:
-        iris.browser.size(1600, 1000)
+    too_wide = "e.checkVisibility({ visibilityProperty: true }) && e.scrollWidth > e.clientWidth + 1"
+    iris.select()  # opens the right pane
+    for width in (1000, 1600, 3000):
+        iris.browser.size(width, 900)
+        iris.settle()
+        assert iris.run(f"{parts}.filter((e) => {too_wide}).map((e) => e.className)") == []
+        assert iris.run("document.documentElement.scrollWidth") <= width
 
 
 def test_the_bar_stays_in_sight_and_parts_of_the_legend_apart(iris):
@@ -104,19 +103,16 @@ def test_the_bar_stays_in_sight_and_parts_of_the_legend_apart(iris):
         && a.top < b.bottom - 1 && b.top < a.bottom - 1;
       return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => meet(a, b)).map((b) => [a[0], b[0]]));
     })()"""
-    try:
-        for width in (1000, 1440, 3000):
-            iris.browser.size(width, 900)
-            iris.settle()
-            assert iris.run(apart) == []
-        iris.browser.size(1440, 900)
-        iris.tab("maps")
-        iris.click(".map-name", "PCA")
-        iris.sees("#pane-map figcaption", "R_NX")
-        iris.run("[...document.querySelectorAll('#pane-map figure')].at(-1).scrollIntoView()")
-        assert iris.run("document.querySelector('.bar').getBoundingClientRect().top") == 0
-    finally:
-        iris.browser.size(1600, 1000)
+    for width in (1000, 1440, 3000):
+        iris.browser.size(width, 900)
+        iris.settle()
+        assert iris.run(apart) == []
+    iris.browser.size(1440, 900)
+    iris.tab("maps")
+    iris.click(".map-name", "PCA")
+    iris.sees("#pane-map figcaption", "R_NX")
+    iris.run("[...document.querySelectorAll('#pane-map figure')].at(-1).scrollIntoView()")
+    assert iris.run("document.querySelector('.bar').getBoundingClientRect().top") == 0
 
 
 # Texts with a contrast of less than 4.5 to what is behind them (WCAG 2.2, level AA).
@@ -152,29 +148,24 @@ FAINT = """(() => {
 
 
 def test_all_texts_can_be_read_in_light_and_dark(person):
-    try:
-        for scheme in ("light", "dark"):
-            person.browser.media("", scheme)
-            assert person.run(FAINT) == []
-        person.show("people.csv")
-        person.api(
-            "/tables/" + person.run("document.documentElement.dataset.ready"), "PATCH", {"roles": {"age": "drop"}}
-        )
-        person.sees(".column-line.dropped")
-        person.select()
-        person.sees(".contrast-line")
-        person.click_point()
-        person.sees(".near-line")
-        person.choose_method("t-SNE")
-        person.sees(".estimate .figures", "Memory")
-        for scheme in ("light", "dark"):
-            person.browser.media("", scheme)
-            for key in ("data", "maps", "methods", "selection", "map", "point"):
-                person.tab(key)
-                person.settle()
-                assert person.run(FAINT) == [], (scheme, key)
-    finally:
-        person.browser.media("", "light")
+    for scheme in ("light", "dark"):
+        person.browser.media("", scheme)
+        assert person.run(FAINT) == []
+    person.show("people.csv")
+    person.api("/tables/" + person.run("document.documentElement.dataset.ready"), "PATCH", {"roles": {"age": "drop"}})
+    person.sees(".column-line.dropped")
+    person.select()
+    person.sees(".contrast-line")
+    person.click_point()
+    person.sees(".near-line")
+    person.choose_method("t-SNE")
+    person.sees(".estimate .figures", "Memory")
+    for scheme in ("light", "dark"):
+        person.browser.media("", scheme)
+        for key in ("data", "maps", "methods", "selection", "map", "point"):
+            person.tab(key)
+            person.settle()
+            assert person.run(FAINT) == [], (scheme, key)
 
 
 def test_the_keyboard_is_enough(person):
@@ -244,14 +235,10 @@ def test_two_browsers_show_one_study(iris, server):
 @pytest.fixture
 def own(explorers, folder, tmp_path):
     """An explorer of a test's own; called again, it starts on the same workspace and port."""
-    started = []
-
-    def start(**options):
-        port = ("--port", str(started[-1].port)) if started else ()
-        started.append(explorers(folder, tmp_path / "workspace", *port, **options))
-        return started[-1]
-
-    return start
+    with socket.socket() as free:  # a port that other tests, whose explorers choose theirs, do not take meanwhile
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    return lambda **options: explorers(folder, tmp_path / "workspace", "--port", port, **options)
 
 
 def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor, own):
@@ -293,7 +280,7 @@ def test_a_damaged_state_is_repaired(iris):
 
 
 def test_seven_tabs_do_not_block_each_other(iris, server):
-    tabs = [iris.browser.call("Target.createTarget", url=server.page)["targetId"] for _ in range(7)]
+    tabs = [iris.browser.tab(server.page) for _ in range(7)]
     for tab in tabs:
         iris.browser.call("Target.activateTarget", targetId=tab)
     try:
@@ -306,58 +293,47 @@ def test_seven_tabs_do_not_block_each_other(iris, server):
             iris.browser.call("Target.closeTarget", targetId=tab)
 
 
-def test_the_right_pane_opens_with_the_first_selection_and_stays_closed_if_it_was_closed(person):
-    person.run("localStorage.clear()")
-    person.browser.call("Page.reload")
-    person.sees(".empty", "Drop a file here")
-    person.show("iris.parquet")
+def test_the_right_pane_opens_with_the_first_selection_and_stays_closed_if_it_was_closed(iris):
     closed = "!document.querySelector('.side.right').checkVisibility({ visibilityProperty: true })"
-    assert person.run(closed)
-    person.select()
-    assert not person.run(closed)
-    person.press("]", "", "]")
-    person.escape()
-    person.reload()
-    person.drawn_maps(1)
-    person.select(0.3)
-    assert person.run(closed)
-    person.run("localStorage.clear()")
+    assert iris.run(closed)
+    iris.select()
+    assert not iris.run(closed)
+    iris.press("]", "", "]")
+    iris.escape()
+    iris.reload()
+    iris.drawn_maps(1)
+    iris.select(0.3)
+    assert iris.run(closed)
 
 
 def test_in_a_small_window_panes_lie_over_the_maps(iris):
     wide = "document.querySelector('.lv-panel').getBoundingClientRect()"
     closed = "!document.querySelector('.side.{}').checkVisibility()"
-    try:
-        for width, height, least in ((1000, 800, 700), (720, 450, 600)):  # the second: 200% of 1,440 × 900 pixels
-            iris.browser.size(width, height)
-            iris.reload()
-            iris.drawn_maps(1)
-            assert iris.run(f"{closed.format('left')} && {closed.format('right')}")
-            assert iris.run(f"{wide}.width") > least
-            assert iris.run("document.querySelector('.lv-plot').getBoundingClientRect().height") > 150
-            assert iris.run("document.querySelector('.strip').getBoundingClientRect().height") < 70  # one line
-            iris.click(".handle.left")
-            iris.sees(".side.left", "Data")
-            iris.run("document.querySelector('.view-room').dispatchEvent(new Event('pointerdown', { bubbles: true }))")
-            assert iris.run(closed.format("left"))
-            iris.select()
-            iris.sees(".side.right", "rows selected")
-            iris.run("document.querySelector('[aria-label=\"Clear the selection\"]').click()")
-    finally:
-        iris.browser.size(1600, 1000)
+    for width, height, least in ((1000, 800, 700), (720, 450, 600)):  # the second: 200% of 1,440 × 900 pixels
+        iris.browser.size(width, height)
+        iris.reload()
+        iris.drawn_maps(1)
+        assert iris.run(f"{closed.format('left')} && {closed.format('right')}")
+        assert iris.run(f"{wide}.width") > least
+        assert iris.run("document.querySelector('.lv-plot').getBoundingClientRect().height") > 150
+        assert iris.run("document.querySelector('.strip').getBoundingClientRect().height") < 70  # one line
+        iris.click(".handle.left")
+        iris.sees(".side.left", "Data")
+        iris.run("document.querySelector('.view-room').dispatchEvent(new Event('pointerdown', { bubbles: true }))")
+        assert iris.run(closed.format("left"))
+        iris.select()
+        iris.sees(".side.right", "rows selected")
+        iris.run("document.querySelector('[aria-label=\"Clear the selection\"]').click()")
 
 
 def test_the_heading_of_a_long_legend_is_in_sight(person):
     person.show("classes.parquet")
     person.color_by("class")
     person.sees(".lv-legend h4", "class")
-    try:
-        for width in (1000, 1440):
-            person.browser.size(width, 900)
-            person.settle()
-            inside = "(e, of) => e.top >= of.top - 1 && e.bottom <= of.bottom + 1"
-            box = "document.querySelector('.lv-legend{}').getBoundingClientRect()"
-            for part in (" h4", " input"):
-                assert person.run(f"({inside})({box.format(part)}, {box.format('')})")
-    finally:
-        person.browser.size(1600, 1000)
+    for width in (1000, 1440):
+        person.browser.size(width, 900)
+        person.settle()
+        inside = "(e, of) => e.top >= of.top - 1 && e.bottom <= of.bottom + 1"
+        box = "document.querySelector('.lv-legend{}').getBoundingClientRect()"
+        for part in (" h4", " input"):
+            assert person.run(f"({inside})({box.format(part)}, {box.format('')})")

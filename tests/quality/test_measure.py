@@ -105,3 +105,15 @@ def test_a_measure_describes_itself_and_is_a_number():
         "name: 0.5 (95% CI 0.4 to 0.6, lower is better). About. Estimated from 1,500 sampled rows. "
         "Left out: 3 rows without coordinates."
     )
+
+
+@pytest.mark.parametrize("of", [quality.trustworthiness, quality.continuity, quality.r_nx_area, quality.sammon_stress])
+def test_intervals_are_as_wide_as_the_error_of_the_sample(of):
+    """Not twice as wide, as if rows could be missing that are far worse than all that were sampled."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 6)) * [3, 2, 1, 1, 0.5, 0.5]
+    Z = X[:, :2] + 0.5 * rng.standard_normal((1000, 2))
+    value, found = of(X, Z, sample=None).value, [of(X, Z, sample=200, random_state=seed) for seed in range(40)]
+    half = 1.96 * np.std([each.value for each in found], ddof=1)
+    assert np.mean([each.high - each.low for each in found]) < 2 * 1.6 * half
+    assert np.mean([each.low <= value <= each.high for each in found]) >= 0.9

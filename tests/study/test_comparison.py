@@ -114,18 +114,18 @@ def test_noise_is_recommended_no_more_often_than_by_chance():
 
 def test_estimators_of_the_user_take_part(iris, tmp_path):
     from sklearn.decomposition import PCA
-    from sklearn.manifold import MDS
+    from sklearn.manifold import SpectralEmbedding
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import RobustScaler
 
     own = make_pipeline(RobustScaler(), PCA(2))
     supervised = NeighborhoodComponentsAnalysis(2, max_iter=20)
-    no_transform = MDS(2, n_init=1, init="random", random_state=0)
+    no_transform = SpectralEmbedding(2, affinity="rbf")
     methods = ["pca", ("robust", own), ("nca", supervised), no_transform]
     study = lowland.compare(iris.X, iris.y, methods, purpose="classify", cache=False)
     assert [(t.name, t.status) for t in study.trials] == [
-        ("PCA", "done"), ("robust", "done"), ("nca", "done"), ("MDS (sklearn)", "done"),
+        ("PCA", "done"), ("robust", "done"), ("nca", "done"), ("SpectralEmbedding (sklearn)", "done"),
     ]  # fmt: skip
     np.testing.assert_allclose(study["robust"].Z, own.fit_transform(iris.X), atol=1e-5)
     assert study["robust"].seconds > 0
@@ -133,7 +133,9 @@ def test_estimators_of_the_user_take_part(iris, tmp_path):
     assert study["nca"].scores["linear accuracy"].value > 0.9
     assert study["nca"].scores["linear accuracy"].held_out
     assert study["nca"].scores["neighborhood hit"].held_out  # supervised: of rows placed out of fold
-    assert not study["MDS (sklearn)"].scores["downstream accuracy"].held_out  # it cannot place held-out rows
+    assert (
+        not study["SpectralEmbedding (sklearn)"].scores["downstream accuracy"].held_out
+    )  # it cannot place held-out rows
     assert "RobustScaler" in str(study.estimator("robust"))
     assert hasattr(study.estimator(), "predict")
     assert "robust" in study.report(tmp_path / "r.html").read_text()

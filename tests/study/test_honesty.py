@@ -18,7 +18,7 @@ from lowland.study.significance import differ_again
 from lowland.trial.records import Score
 
 RUNS = int(os.environ.get("LOWLAND_RUNS", "4"))
-UNDECIDED = ("not significantly different", "equivalence margin")
+UNDECIDED = ("not significantly different", "equivalence margin", "as well as the best")
 
 
 def is_claim(study):

@@ -21,7 +21,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import lowland
 from lowland.cli.main import cli
+from lowland.explorer.maps import compute_map
 from lowland.explorer.tables import PreparedRows, read_table
+from lowland.explorer.workspace import read_floats
 from lowland.study.facts import table_facts
 from lowland.study.table import open_table
 
@@ -190,18 +192,66 @@ def test_one_preparation_through_every_door(name, tmp_path, monkeypatch, texts):
     np.testing.assert_allclose(pd.read_csv("z.csv")[["pca0", "pca1"]], expected, atol=1e-8)
     assert (fitted["prepared"] or {}) == report
 
-    roles = {c["name"]: c["role"] for c in _read(path, {})["columns"]}
-    guessed = {c: "feature" for c, role in roles.items() if role == "label"}
-    _read(path, guessed | ({} if label is None else {label: "label"}))
-    assert not {*unused} & {column for column, role in roles.items() if role == "feature"}
+    features = [c["name"] for c in _read_with(path, label) if c["role"] == "feature"]
+    assert not {*unused} & {*features}
     np.testing.assert_allclose(lowland.PCA(2).fit_transform(PreparedRows(Path("r")).X), expected, atol=1e-8)
 
 
-def _read(path, roles):
+@pytest.mark.filterwarnings("ignore:n_components was reduced")
+@pytest.mark.parametrize("name", ["penguins", "cars93", "survey", "biopsy", "baseball", "movies", "levels", "words"])
+def test_categories_and_counts_are_read_as_they_are_through_every_door(name, tmp_path, monkeypatch):
+    """A study, the command line and the explorer fit FAMD, MCA and CA to the same columns."""
+    monkeypatch.chdir(tmp_path)
+    frame, label, _ = TABLES[name]()
+    frame.to_csv("x.csv", index=False)
+    _read_with("x.csv", label)
+    reads = {"ca"} if name == "words" else {"famd", "mca"}
+    study = lowland.compare(pd.read_csv("x.csv"), label, sorted(reads), cache=False)
+    assert {trial.status for trial in study.trials} == {"done"}
+    has_none = study.table.preparation.n_categories == 0  # MCA then reads numbers as codes, with other missing values
+    for method in reads - ({"mca"} if has_none else set()):
+        expected, k = study[method].Z, study[method].Z.shape[1]
+        _run("fit", method, "x.csv", "--label", label, "-k", str(k), "--to", "z.csv", "--force")
+        fitted = pd.read_csv("z.csv").drop(columns=label)
+        np.testing.assert_allclose(fitted.select_dtypes("number").to_numpy()[:, :k], expected, atol=1e-4)
+        shown = _map("x.csv", method, label, n_components=k)
+        np.testing.assert_allclose(shown, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
+def test_correspondence_analysis_reads_counts_not_their_weights(kind, texts):
+    S, _ = texts
+    S = S[:, np.asarray(S.sum(axis=0)).ravel() > 20]
+    S = S[np.asarray(S.sum(axis=1)).ravel() > 0]
+    X = {"frame": pd.DataFrame(S.toarray()).add_prefix("w"), "array": S.toarray(), "sparse": S}[kind]
+    study = lowland.compare(X, None, ["ca"], cache=False)
+    assert study.table.preparation.counts == "dense"
+    expected = lowland.CorrespondenceAnalysis(2).fit_transform(S)
+    np.testing.assert_allclose(study["ca"].Z, expected, atol=1e-5 * np.abs(expected).max())
+    with pytest.raises(lowland.errors.ParameterError, match="fitted to the counts themselves"):
+        study.estimator("ca")
+
+
+def _map(path, method, label, **parameters):
+    """Compute a map as the explorer does, of the table that was read last."""
+    roles = pd.read_csv(path).columns.tolist().index(label)
+    message = {"map": "m", "method": method, "parameters": parameters, "stored": "t/table.arrow", "rows": "r",
+               "label": roles, "weight": None}  # fmt: skip
+    compute_map(message, lambda event: None)
+    return read_floats(Path("m/coordinates.f32")).reshape(parameters["n_components"], -1).T
+
+
+def _read(path, roles, **how):
     """Read a table as the explorer does."""
-    message = {"path": path, "folder": "t", "rows_folder": "r", "table_bytes": 2**30,
+    message = {"path": path, **how, "folder": "t", "rows_folder": "r", "table_bytes": 2**30,
                "most_rows": 10**6, "most_columns": 10**4, "roles": roles}  # fmt: skip
     return read_table(message, lambda event: None)
+
+
+def _read_with(path, label):
+    """Read a table with a label of one's own, and return its columns."""
+    guessed = [c["name"] for c in _read(path, {})["columns"] if c["role"] == "label"]
+    return _read(path, dict.fromkeys(guessed, "feature") | ({} if label is None else {label: "label"}))["columns"]
 
 
 def _run(*words):
@@ -251,10 +301,13 @@ def test_the_study_of_a_mixed_table_says_what_was_done(folder):
     assert "years (2007 to 2009), not used" in page
 
 
-def test_many_replaced_values_are_a_caveat():
+def test_many_replaced_values_are_a_caveat(tmp_path, monkeypatch):
     frame, label, _ = incomplete_wine()
     advice = lowland.compare(frame, label, ["pca"], cache=False).advice[0]
     assert any("40" in sentence and "were missing and replaced" in sentence for sentence in advice.evidence)
+    frame.to_csv(tmp_path / "wine.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    assert "of the numbers were missing and replaced" in _read("wine.csv", {})["prepared"]["findings"][0]
 
 
 def test_values_that_are_missing_late_in_a_long_table_are_replaced(monkeypatch):
@@ -267,6 +320,17 @@ def test_values_that_are_missing_late_in_a_long_table_are_replaced(monkeypatch):
         study = lowland.compare(table, None, ["pca"], cache=False)
         assert study.trials[0].status == "done", study.trials[0].error
         assert "Replaced 1 missing value " in study.table.preparation.missing
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("knn", "replaced by the mean of the nearest rows"), ("drop", "in rows that were dropped")]
+)
+def test_each_column_says_what_became_of_its_missing_values(folder, how, words):
+    study = lowland.compare("penguins.csv", "species", ["pca"], impute=how, cache=False)
+    expected = f"number, 2 missing {words}, standardized"
+    assert study.table.preparation.report["body_mass_g"] == expected
+    if how != "drop":
+        assert _read("penguins.csv", {}, impute=how)["prepared"]["report"]["body_mass_g"] == expected
 
 
 def test_incomplete_rows_can_be_dropped_or_refused():

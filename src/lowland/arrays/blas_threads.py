@@ -77,6 +77,8 @@ def _set(counts: list[int]) -> None:
 
     Since threadpoolctl 3.8, only the thread that set it first may otherwise do so.
     """
+    if all(count == 1 for count in _before):  # they always have one thread, and setting it takes time
+        return
     for library, count in zip(_libraries or (), counts, strict=True):
         library.set_num_threads(count)
         clear = getattr(library, "clear_controlling_thread", None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, as_double, device_of, is_torch, on_accelerator, xp_of
+from lowland.arrays.namespace import Array, as_double, is_torch, on_accelerator, xp_of
 
 _OUTER_ROWS = 128  # rows of an outer product made at a time
 SUM_ROWS = 256  # rows summed in the precision of the data
@@ -21,6 +21,8 @@ _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the de
 def gram(Y: Array) -> Array:
     """Return Y'Y, (d, d), computing only one triangle where the library allows it."""
     if isinstance(Y, np.ndarray):
+        if Y.itemsize not in Y.strides:  # BLAS cannot read it, and before version 2.3 numpy would sum without it
+            Y = np.ascontiguousarray(Y)
         return Y.T @ Y  # numpy sees the same buffer twice and calls BLAS's syrk: one triangle only
     if not on_accelerator(Y) or Y.shape[1] < 2 * _GRAM_STRIPE:
         return Y.T @ Y
@@ -86,6 +88,8 @@ def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
     if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:
         # numpy adds rows one after the other, which costs float32 a digit every ten thousand of them
+        if Y.dtype == np.float64 and Y.shape[1] <= SUM_ROWS:  # BLAS is faster than numpy for short rows
+            return np.sum([np.ones(len(run)) @ run for run in _runs(Y, 8 * SUM_ROWS)], axis=0)
         return np.sum([run.sum(axis=0) for run in _runs(Y)], axis=0, dtype=np.float64)
     return as_double(xp_of(Y).sum(Y, axis=0))
 
@@ -97,9 +101,9 @@ def column_squares(Y: Array) -> Array:
     return as_double(xp_of(Y).sum(Y * Y, axis=0))
 
 
-def _runs(Y: np.ndarray) -> Iterator[np.ndarray]:
+def _runs(Y: np.ndarray, step: int = SUM_ROWS) -> Iterator[np.ndarray]:
     """Short runs of rows: few enough to sum accurately in float32 and to stay in the cache."""
-    return (Y[start : start + SUM_ROWS] for start in range(0, len(Y), SUM_ROWS))
+    return (Y[start : start + step] for start in range(0, len(Y), step))
 
 
 def on_one_thread_if_small(A: Array) -> AbstractContextManager[None]:
@@ -149,40 +153,7 @@ def over_root(T: Array, S: Array) -> Array:
     return S.rsqrt_().mul_(T) if is_torch(S) else T / xp_of(S).sqrt(S)
 
 
-# --- work memory that a thread reuses for every slab: allocating it would cost more than the work ---------------------
-
-
-_CACHED = 1 << 16  # numbers that stay in a core's cache
-
 _own = threading.local()
-
-
-def use_scratch() -> None:
-    """Let the current thread reuse its work memory; only for the threads of a run, which end with it."""
-    _own.space = np.empty(0)
-
-
-def row_major(X: Array) -> bool:
-    """Whether X is a numpy array whose rows are contiguous."""
-    return isinstance(X, np.ndarray) and X.strides[1] == X.itemsize
-
-
-def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
-    """Return X - shift and the sums of its columns in float64.
-
-    Use the rows only within the calling function: on a thread of a run, the next call overwrites them. They are shifted
-    and summed a few at a time, while they are in the cache.
-    """
-    if not row_major(X):
-        Y = X - shift[None, :]
-        return Y, column_sums(Y)
-    Y = _space(X)
-    sums = np.zeros(X.shape[1])
-    for start in range(0, len(X), SUM_ROWS):
-        run = Y[start : start + SUM_ROWS]
-        np.subtract(X[start : start + SUM_ROWS], shift, out=run)
-        sums += run.sum(axis=0)
-    return Y, sums
 
 
 def work_space(n: int, d: int, dtype: Any) -> np.ndarray:
@@ -191,47 +162,6 @@ def work_space(n: int, d: int, dtype: Any) -> np.ndarray:
     if few is None or few.dtype != dtype or few.size < n * d:
         few = _own.few = np.empty(n * d, dtype=dtype)
     return few[: n * d].reshape(n, d)
-
-
-def shifted_gram(X: Array, shift: Array) -> tuple[Array, Array]:
-    """Return Y'Y and the sums of the columns of Y in float64, where Y = X - shift.
-
-    Where a few hundred rows are wider than the matrix is large, they are shifted and multiplied while they are in the
-    cache, and Y is never formed.
-    """
-    step = max(SUM_ROWS, _CACHED // max(1, X.shape[1]))
-    if not row_major(X) or len(X) <= step or step < 2 * X.shape[1]:
-        Y, sums = shifted_with_sums(X, shift)
-        return gram(Y), sums
-    Y, G, sums = work_space(step, X.shape[1], X.dtype), np.zeros((X.shape[1],) * 2), np.zeros(X.shape[1])
-    for start in range(0, len(X), step):
-        few = X[start : start + step]
-        run = np.subtract(few, shift, out=Y[: len(few)])
-        G += gram(run)
-        sums += np.ones(len(run)) @ run if X.dtype == np.float64 else column_sums(run)
-    return G, sums
-
-
-def less_rows_of(X: Array, M: Array, places: np.ndarray) -> Array:
-    """Return X minus row ``places[i]`` of M in each row i; for use within the calling function, as above."""
-    if not row_major(X):
-        xp = xp_of(X)
-        return X - xp.take(M, xp.asarray(places, device=device_of(X)), axis=0)
-    Y = _space(X)
-    for start in range(0, len(X), SUM_ROWS):
-        stop = start + SUM_ROWS
-        np.subtract(X[start:stop], M[places[start:stop]], out=Y[start:stop])
-    return Y
-
-
-def _space(X: np.ndarray) -> np.ndarray:
-    """An array like X; on a thread of a run, in the same memory each time."""
-    space = getattr(_own, "space", None)
-    if space is None:
-        return np.empty(X.shape, X.dtype)
-    if space.dtype != X.dtype or space.size < X.size:
-        space = _own.space = np.empty(X.size, dtype=X.dtype)
-    return space[: X.size].reshape(X.shape)
 
 
 def segment_sums(values: Any, counts: Any) -> Any:

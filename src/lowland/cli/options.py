@@ -46,11 +46,11 @@ _SHORT = {"n_components": "--components", "n_features_to_select": "--features", 
 _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the command line
     (r", a splitter, or pairs of (?:training and test rows|row index arrays)", ""),
     (r"[,;]? or an (?:array, )?\(n, n_components\)(?: array)?(?:, wh[^.]*)?", ""),
-    (r"[,;]? or an? (?:function|estimator|array)\b[^,.;]*|, a function(?:(?: of two rows)?(?=,)| that[^,.;]*)", ""),
+    (r"[,;]? or an? (?:function|estimator|array)\b[^,.;]*|, a function(?:(?: of two points)?(?=,)| that[^,.;]*)", ""),
     (r", a RandomState, a Generator(?= or)", ""),
     (r"a rule such as \w+\(\)", "a rule"),
     (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
-    (r"\bNone\b", "none"),
+    (r"\bNone\b", "'none'"),
     (r"\bX (holds|contains|is)\b", r"FILE \1"),
     (r"\bof y against X\b", "of the labels against the other columns"),
     (r"\bof y\b", "of the labels"),
@@ -529,7 +529,8 @@ def output_options(
     to: str, *, required: bool = False, model: bool = False, more: Iterable[Option] = ()
 ) -> list[click.Parameter]:
     """Return the options for output files; ``to`` is the help text of --to, ``model`` adds --model."""
-    formats = "Format by extension: .parquet, .csv, .csv.gz, .jsonl or .npy; - is standard output."
+    formats = "Format by extension: .parquet, .csv, .csv.gz, .jsonl or .npy (fit and transform of .h5ad: also .h5ad)."
+    formats += " - is standard output."
     shown = "Format of standard output: csv, jsonl, parquet or npy. [default: csv]"
     found = [
         file_option("--to", f"{to} {formats}", required=required),

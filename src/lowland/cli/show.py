@@ -235,6 +235,13 @@ def table_size(rows: int | None, columns: int) -> str:
     return f"{count} × {columns:,} column{'s' * (columns != 1)}"
 
 
+def written(facts: dict[str, Any]) -> str:
+    """Return the name of a file that was written, with what it holds."""
+    place = f", obsm/{facts['obsm']}" if "obsm" in facts else ""
+    size = table_size(facts["rows"], facts["columns"]) if "rows" in facts else "the model"
+    return f"{facts['file']}{place}, {size}"
+
+
 def seconds(value: float) -> str:
     """Return a time as text."""
     if value < 60:

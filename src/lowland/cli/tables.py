@@ -201,7 +201,7 @@ def preparation(source: Source, prepare: str | None = None) -> dict[str, Any]:
 def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None) -> Any:
     """Open the rows and labels of a file for a method, prepared as the options of this command say."""
     from lowland.data.open import open_rows
-    from lowland.prepare.preparation import Prepared, drop_rows, prepare_rows
+    from lowland.prepare.preparation import Prepared, drop_rows, prepare_categories, prepare_rows
 
     table = noted(source.table())
     if est is not None and (est._reads_text or reads_matrix(est)):
@@ -209,52 +209,21 @@ def open_prepared(source: Source, est: Any = None, *, prepare: str | None = None
         replaceable = ("none",) if reads_matrix(est) else ("none", "auto", "median")
         if asked.get("prepare") == "standardize" or asked.get("impute", "none") not in replaceable:
             raise ParameterError(
-                "This method reads categories or a matrix, so numbers are not standardized, and missing values are "
-                "replaced by the median at most. Omit --prepare, and --impute or use --impute median. Or use "
+                "This method reads categories or a matrix. It does not standardize numbers, and replaces missing "
+                "numbers only by the median. Omit --prepare, and omit --impute or use --impute median or "
                 "--drop-missing."
             )
+        impute = "drop" if asked.get("drop_missing") else asked.get("impute", "auto")
+        if not reads_matrix(est):
+            return prepare_categories(table, est, labels=table.labels, impute=impute, use=asked.get("use", ()))
         found = Prepared(est._opened(table), table.labels)
-        if asked.get("drop_missing"):
+        if impute == "drop":
             drop_rows(found)
-        elif asked.get("impute") != "none" and not reads_matrix(est):
-            _fill_gaps(found, table, est)
         return found
     how = preparation(source, prepare)
     if how["impute"] == how["scale"] == "none" and how["use"] == table.names:
         return Prepared(open_rows(table) if est is None else est._opened(table), table.labels)
     return prepare_rows(table, labels=table.labels, **how, est=est)
-
-
-def _fill_gaps(found: Any, table: Any, est: Any) -> None:
-    """For a method of categories, make missing categories a level, and replace missing numbers by medians."""
-    from lowland.data.arrow_columns import open_arrow, whole_table, without_gaps
-    from lowland.data.kinds import kinds_of
-    from lowland.data.reader import holds_numbers
-    from lowland.data.table import Table
-    from lowland.methods.base.traits import traits_of
-
-    gaps = {c.name: c.missing for c in kinds_of(table.scan(), table.source, duplicates=False).columns if c.missing}
-    if not gaps or est.get_params(deep=False).get("missing") != "error":
-        return
-    fields = {field.name: field for field in table.fields_at(range(len(table.names)))}
-    is_mixed = traits_of(est).reads == "mixed"
-    numbers = [name for name in gaps if is_mixed and name in fields and holds_numbers(fields[name].type)]
-    levels = sum(count for name, count in gaps.items() if name not in numbers)
-    said = []
-    if numbers:
-        columns, names, _ = open_arrow(table)
-        whole = whole_table(columns, names)
-        filled = without_gaps(whole.select(numbers), dict.fromkeys(numbers, "number"))
-        for name in numbers:
-            whole = whole.set_column(names.index(name), name, filled.column(name))
-        source, found.rows = found.rows.source, est._opened(Table(whole))
-        found.rows.source = source
-        count = sum(gaps[name] for name in numbers)
-        said.append(f"Replaced {count:,} missing number{'s' * (count > 1)} by the median of the column.")
-    if levels:
-        est.set_params(missing="category")
-        said.append(f"Missing categories are a level of their own: {levels:,} value{'s' * (levels > 1)}.")
-    found.missing = " ".join(said)
 
 
 # --- errors that end with the command that works ----------------------------------------------------------------------
@@ -400,10 +369,11 @@ def copied_columns(
     """Return the columns that are copied to a file of coordinates; ``label``: that of labels, if any."""
     if to is None:
         return Carried()
-    if holds_numbers_only(to):
+    if holds_numbers_only(to) or is_anndata(to):
         flag = next((f"--{name}" for name in ("id", "keep") if name in given("roles")), None)
         if flag is not None:
-            raise ParameterError(f"{flag}: .npy files hold only numbers. Write .csv or .parquet.")
+            why = ".npy files hold only numbers" if holds_numbers_only(to) else "a .h5ad file keeps all columns of obs"
+            raise ParameterError(f"{flag}: {why}. Write .csv or .parquet.")
         return Carried()
     found, table = carried_columns(file, names, used), _every_column(file)
     known = (*table.names, *table.beside, *table.table.beside)
@@ -457,12 +427,28 @@ def holds_numbers_only(path: Path) -> bool:
     return path.name.lower().endswith(".npy") or (path == STANDARD_OUTPUT and output_format() == ".npy")
 
 
-def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
-    """Refuse an extension, a folder or an existing file that would fail only after the computation."""
+def is_anndata(path: Path) -> bool:
+    """Whether a file with this extension holds the coordinates of its observations in obsm."""
+    return path.name.lower().endswith(".h5ad")
+
+
+def check_outputs(
+    *, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = (), places: Path | None = None
+) -> None:
+    """Refuse an extension, a folder or an existing file that would fail only after the computation.
+
+    ``places``: the table whose rows get coordinates. If it is a .h5ad file, the output may be a copy of it with them.
+    """
     if to is not None:
         from lowland.data.write import check_writable
 
-        check_writable(to)
+        if not is_anndata(to) or places is None:
+            check_writable(to)
+        elif not is_anndata(places):
+            raise ParameterError(
+                f"{str(to)!r}: a .h5ad file is written as a copy of the input with the coordinates in obsm, and the "
+                f"input, {places.name!r}, is none. Write .parquet or .csv."
+            )
     if output_format() is not None and to != STANDARD_OUTPUT:
         raise ParameterError("--format is the format of standard output, --to -. That of a file is its extension.")
     if to == STANDARD_OUTPUT:
@@ -496,9 +482,22 @@ def check_figure(to: Path | None, force: bool) -> None:
         raise FileProblem(f"{str(to)!r} already exists. Overwrite it with --force, or choose another name.")
 
 
-def write_table(chunks: Any, path: Path, names: list[str], carried: Carried | None = None) -> dict[str, Any]:
-    """Write chunks one by one; return what was written. ``carried``: columns that are copied beside them."""
+def write_table(
+    chunks: Any, path: Path, names: list[str], carried: Carried | None = None, places: tuple[Path, str] | None = None
+) -> dict[str, Any]:
+    """Write chunks one by one; return what was written.
+
+    ``carried``: columns that are copied with them. ``places``: the file that a .h5ad output is a copy of, and the verb
+    of the method that the coordinates are named after.
+    """
     from lowland.data.write import with_columns, write_chunks
+
+    if is_anndata(path) and places is not None:
+        from lowland.data.formats.h5ad import write_obsm
+
+        name = f"X_{places[1].replace('-', '_')}"
+        rows = write_obsm(places[0], path, name, chunks)
+        return {"file": str(path), "rows": rows, "columns": len(names), "obsm": name}
 
     before, after = ({}, {}) if carried is None else carried.beside(names)
     if before or after:

@@ -157,19 +157,13 @@ def numbers_and_texts(table: Any) -> tuple[dict[str, np.ndarray], dict[str, np.n
     return numbers, texts
 
 
-def without_gaps(table: Any, kinds: dict[str, str]) -> Any:
-    """Return an Arrow table with missing numbers replaced by medians; a missing category becomes a level."""
-    filled = []
-    for name in table.column_names:
-        column = table.column(name)
-        if kinds[name] == "number":
-            values = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy()
-            column = pa.array(np.where(np.isnan(values), np.nanmedian(values), values))
-        else:
-            text = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-            column = text.cast(pa.string()).fill_null("missing")
-        filled.append(column)
-    return pa.table(filled, names=table.column_names)
+def with_medians(table: Any, names: Iterable[str]) -> Any:
+    """Return an Arrow table in which missing numbers of the named columns are replaced by the median of the column."""
+    for name in names:
+        values = pc.fill_null(table.column(name).cast(pa.float64(), safe=False), np.nan).to_numpy()
+        filled = pa.array(np.where(np.isnan(values), np.nanmedian(values), values))
+        table = table.set_column(table.column_names.index(name), name, filled)
+    return table
 
 
 def nested_columns(table: Any, names: Sequence[str]) -> dict[str, str]:

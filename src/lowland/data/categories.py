@@ -109,7 +109,7 @@ def _unknown_as_missing(columns: Sequence[int], X: Any) -> np.ndarray:
 
 
 def _recode(tables: Sequence[np.ndarray | None], X: Any) -> np.ndarray:
-    """Replace codes by other codes, column by column; None: a column that is unchanged."""
+    """Replace codes by other codes, column by column. None means a column that is unchanged."""
     Y = np.array(X, dtype=np.float64)
     for j, table in enumerate(tables):
         if table is not None:

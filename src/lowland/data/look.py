@@ -101,7 +101,7 @@ class Look:
 def look(source: Any, **options: Any) -> Look:
     """Return what a table contains: columns, kinds, missing values, constants, duplicates, scale, ids, suggestions.
 
-    ``source`` is anything with rows: a file, a frame, a Table or an array; ``options`` are the options of reading a
+    ``source`` is anything with rows: a file, a frame, a Table or an array, and ``options`` are the options of reading a
     file, as in ``open_rows``. The table is read once, in chunks.
 
     Examples

@@ -40,8 +40,8 @@ def open_rows(
 ) -> Rows:  # fmt: skip
     """Open a table: an array, data frame, sparse matrix, tensor, Dask array, file path, or iterable of chunks.
 
-    ``columns`` keeps only these columns, ``drop`` drops some; both by name, in frames and in files with column names.
-    ``header`` says whether the first line of a text file contains column names; without it, a line of numbers is a row.
+    ``columns`` keeps only these columns, ``drop`` drops some, both by name, in frames and in files with column names.
+    ``header`` says whether the first line of a text file contains column names. By default, a line of numbers is a row.
     Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
     which may also be given as ``read``.
 
@@ -470,7 +470,7 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
         raise DataError(f"{str(path)!r} contains no array. Write it again.")
     names = ", ".join(map(repr, held))
     if array is not None:
-        raise ParameterError(f"`array={array!r}`: {str(path)!r} contains only the arrays {names}.")
+        raise ParameterError(f"`array={array!r}`: {str(path)!r} contains only the arrays {names}. Choose one.")
     raise DataError(
         f"{str(path)!r} contains the arrays {names}. Choose one, such as `array={held[0]!r}`, or name it 'X'."
     )

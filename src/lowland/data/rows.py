@@ -46,9 +46,11 @@ def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
     """Return the number of rows per slab of n rows, such that 2, 4, 8 or 16 threads have the same work."""
     least = least_slab_rows(d, itemsize)
     most = slab_rows(d, itemsize)
+    if n <= most and n < 2 * least:
+        return most
     needed, useful = -(-n // most), min(n // least, MOST_SMALL_SLABS)
     count = 1 << max((needed - 1).bit_length(), useful.bit_length() - 1, 0)  # a power of two
-    return most if count == 1 else -(-n // count)
+    return -(-n // count)
 
 
 # --- files and chunks that change between two passes ------------------------------------------------------------------
@@ -416,12 +418,6 @@ class ArrayRows(Rows):
                 check_files(self.stamps)
             yield self.X if self.n <= slab else self.X[start : start + slab, :]
 
-    def in_slabs_of(self, most_rows: int) -> ArrayRows:
-        """Return the same rows in smaller slabs."""
-        smaller = replace(self, most_rows=most_rows)
-        smaller.describe_as(self)
-        return smaller
-
     def prepare(self, piece: Array) -> Array:
         """Return the piece as floats, without a copy where possible."""
         return as_floats(piece, self.dtype)
@@ -709,6 +705,24 @@ class DaskRows(Rows):
     def prepare(self, piece: Any) -> Array:
         """Return the block as floats."""
         return as_floats(piece, self.dtype)
+
+
+def in_slabs(rows: Rows, width: int) -> Rows:
+    """Return the same rows in slabs small enough for results of ``width`` columns."""
+    accelerator = isinstance(rows, ArrayRows) and on_accelerator(rows.X)
+    width = width if rows.is_sparse else max(width, rows.d)
+    return sliced(rows, slab_rows(width, rows.dtype.itemsize, accelerator=accelerator))
+
+
+def sliced(rows: Rows, most: int) -> Rows:
+    """Return the same rows in slabs of at most ``most`` rows: views of an array, or slices of slabs."""
+    if most >= rows.slab or isinstance(rows, DaskRows):
+        return rows
+    if not isinstance(rows, ArrayRows):
+        return SlicedRows(rows, most)
+    found = replace(rows, most_rows=most)
+    found.describe_as(rows)
+    return found
 
 
 def own_array(rows: Rows, X: Array) -> Array:

@@ -47,12 +47,12 @@ class StoredTable:
         return [list(row) for row in zip(*values, strict=True)]
 
     def numbers(self, j: int) -> np.ndarray | None:
-        """Return a column as floats, (n,), NaN where missing; dates as days since 1970. None: it contains text."""
+        """Return a column as floats, (n,), NaN where missing; dates as days since 1970. None means it contains text."""
         column = self.table.column(j)
         return pc.cast(column, pa.float64(), safe=False).to_numpy() if holds_numbers(column.type) else None
 
     def days(self, j: int) -> np.ndarray | None:
-        """Return a column of dates as days since 1970, (n,), NaN where missing; None: its values are not dates."""
+        """Return a column of dates as days since 1970, (n,), NaN where missing. None means its values are not dates."""
         column = self.table.column(j)
         order = date_order(column)
         if order is None and content_of(column.type) == "text":
@@ -64,7 +64,10 @@ class StoredTable:
         return np.asarray(pc.fill_null(pc.cast(times, pa.float64(), safe=False), np.nan)) / DAY
 
     def codes(self, j: int, most: int = MOST_LEVELS) -> tuple[np.ndarray, list[str]] | None:
-        """Return codes, (n,) int32 with -1 where missing, and the levels in order; None: more levels than ``most``."""
+        """Return codes, (n,) int32 with -1 where missing, and the levels in order.
+
+        None means more levels than ``most``.
+        """
         column = self.table.column(j)
         if holds_numbers(column.type) and not pa.types.is_boolean(column.type):
             values = pc.cast(column, pa.float64(), safe=False).to_numpy()

@@ -20,7 +20,7 @@ class Table(Reader):
     """A table with roles of its columns, accepted wherever a data frame or a path is.
 
     A column with a role is not a feature. ``fit`` uses the labels as ``y`` and the weights as ``sample_weight``, unless
-    these are passed; ``compare`` and its report show the ids and the columns to keep.
+    these are passed. ``compare`` and its report show the ids and the columns to keep.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class Table(Reader):
         the observation names of an AnnData file.
     label : class labels or numbers to predict, in the same forms.
     weight : sample weights, in the same forms.
-    keep : names of columns to carry along; or a dict of values by name.
-    columns : names of the features, in this order; None: all columns without a role.
+    keep : names of columns to carry along, or a dict of values by name.
+    columns : names of the features, in this order. None means all columns without a role.
     drop : names of columns to leave out.
     **options : options of reading a file, as in ``lowland.open_rows``, such as ``separator=";"``.
 

@@ -168,7 +168,7 @@ class WrittenDates:
 
     @property
     def order(self) -> str | None:
-        """The order; None: the texts are not dates. Where the values decide nothing, the usual one."""
+        """The order. None means the texts are not dates. Where the values decide nothing, the usual one."""
         if len(self.possible) < 2:
             return self.possible[0] if self.possible else None
         return "month first" if self.has_slashes else "day first"

@@ -39,7 +39,7 @@ class Cluster:
         Fraction of maps of one Gaussian in which some cluster has as empty a space around it. It accounts for all
         clusters of the map together.
     verdict : "separate", "not separate" or "undecided"
-        "separate": p ≤ 0.05. "not separate": p > 0.2.
+        "separate" means p ≤ 0.05. "not separate" means p > 0.2.
     separation : float
         How empty the space between the cluster and the closest other one is, on held-out rows: 1 if no row lies in the
         middle third between their medians, 0 or less if the rows are spread evenly.
@@ -109,7 +109,7 @@ def test_clusters(
     if (sizes >= _LEAST_SIZE).sum() < 2:
         return []
     if problem.pairwise:
-        raise DataError("Clusters are tested on rows, and this map was made from distances. Pass the rows.")
+        raise DataError("The test of clusters needs rows, but this map was made from distances. Pass the rows.")
     rng = np.random.default_rng(seed)
     picked = np.arange(problem.n)
     if problem.n > MOST_ROWS:

@@ -189,7 +189,7 @@ class Description:
         Parameters
         ----------
         labels : array-like of shape (n,) or None, default None
-            Region of each row. None: up to eight regions of nearby points (k-means).
+            Region of each row. None means up to eight regions of nearby points (k-means).
 
         Returns
         -------
@@ -227,7 +227,7 @@ class Description:
         Parameters
         ----------
         labels : array-like of shape (n,) or None, default None
-            Cluster of each row. -1 or a missing label: no cluster. None: dense regions of the map (HDBSCAN).
+            Cluster of each row. -1 or a missing label: no cluster. None means dense regions of the map (HDBSCAN).
 
         Notes
         -----
@@ -271,9 +271,9 @@ def describe(model: Any, X: Any, *, columns: Any = None, method: Any = None, ran
     model : fitted estimator, Pipeline, or array-like of shape (n, k)
         Fitted model, or the coordinates of a map made elsewhere.
     X : array-like of shape (n, d) or path
-        The rows that the map shows. Distances, if the model expects them.
+        The data that the map shows, or its distances if the model expects them.
     columns : table with n rows, path, or None, default None
-        The columns to describe the map by: numbers and categories, with missing values. None: those of X.
+        The columns to describe the map by: numbers and categories, with missing values. None means those of X.
     method : estimator or None, default None
         For coordinates made elsewhere: the unfitted estimator that compares rows as the map does.
     random_state : int, Generator or None, default None

@@ -57,8 +57,8 @@ class Reliability:
         The p-values corrected for the number of points (Benjamini and Hochberg 1995): among the points with q ≤ 0.05,
         about 5% are false discoveries.
     classes : array of shape (n,) of str
-        "reliable": q ≤ 0.05. "unreliable": p > 0.5, so that at least half of the points in maps of null data do as
-        well. Otherwise "uncertain".
+        "reliable" means q ≤ 0.05. "unreliable" means p > 0.5, so that at least half of the points in maps of null data
+        do as well. Otherwise "uncertain".
     stability : array of shape (n,)
         Fraction of each point's neighbors in the map that stay its neighbors when the map is made again from other
         subsamples of the rows and with other seeds, corrected for chance: 0 to 1.
@@ -110,8 +110,8 @@ class Reliability:
         Parameters
         ----------
         labels : array-like of shape (n,) or None, default None
-            Cluster of each row, such as those a user sees in the map. -1 or a missing label: no cluster. None: dense
-            regions of the map (HDBSCAN).
+            Cluster of each row, such as those a user sees in the map. -1 or a missing label: no cluster. None means
+            dense regions of the map (HDBSCAN).
 
         Returns
         -------
@@ -157,7 +157,7 @@ def reliability(
     1. For each point, measure how many of its neighbors in the data are its neighbors in the map, among the nearest
        tenth and the nearest quarter of the points.
     2. Make maps of null data by the same method and parameters, and measure their points in the same way. The p-value
-       of a point is the fraction of null points that do as well. If the data have no structure, the p-values are
+       of a point is the fraction of null points that do as well. If the data has no structure, the p-values are
        uniform.
     3. Make the map again from subsamples of the rows and with other seeds. The stability of a point is the fraction of
        its neighbors in the map that stay.
@@ -167,12 +167,12 @@ def reliability(
     model : fitted estimator, Pipeline, or array-like of shape (n, k)
         Fitted model, or the coordinates of a map made elsewhere.
     X : array-like of shape (n, d) or path
-        The rows that the map shows. Distances, if the model expects them.
+        The data that the map shows, or its distances if the model expects them.
     y : array-like of shape (n,) or None, default None
         Labels, for supervised methods.
     method : estimator or None, default None
         For coordinates made elsewhere: an unfitted estimator that makes such maps. None: TSNE, which keeps neighbors
-        better than most methods, so the p-values are rather too large than too small.
+        better than most methods, so the p-values are too large rather than too small.
     null : "independent" or "gaussian", default "independent"
         "independent" permutes each column by itself: is there any dependence between columns? "gaussian" draws from a
         normal distribution with the same covariance: is there structure beyond correlations?
@@ -193,7 +193,7 @@ def reliability(
     The p-values of neighboring points depend on each other. The false discovery rate holds under positive dependence
     (Benjamini and Yekutieli 2001, doi:10.1214/aos/1013699998).
 
-    A reliable point keeps its neighbors. This does not mean that a gap beside it is real: see ``clusters``.
+    A reliable point keeps its neighbors. This does not mean that a gap next to it is real: see ``clusters``.
 
     References
     ----------

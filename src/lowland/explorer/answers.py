@@ -36,8 +36,11 @@ def answer_question(message: dict[str, Any], send: Send) -> dict[str, Any]:
     """Answer a question about a map, or find the answer in the cache; write it to the folder of the map."""
     give_way(MEASURE_NICE)
     folder, task, question = Path(message["map"]), MapTask.open(message), message["question"]
-    if task.traits.reads_text:
-        raise LowlandError(f"{task.planned.method} is fitted to categories. This is known for maps of numbers only.")
+    if task.reads_as_given:
+        what = "counts" if task.traits.reads == "counts" else "categories"
+        raise LowlandError(
+            f"This map was fitted to {what}, and the question needs a map of numbers. Choose another map."
+        )
     key = cache_key(task)
     key = None if key is None else key_of({"map": key, "question": question, "about": message["about"]})
     kept = None if key is None else TrialCache().get(key)

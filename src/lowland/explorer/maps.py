@@ -14,11 +14,14 @@ import numpy as np
 
 from lowland import quality
 from lowland.arrays.namespace import to_numpy
-from lowland.data.rows import ArrayRows
+from lowland.data.open import open_rows
+from lowland.data.reader import text_fields
+from lowland.data.rows import ArrayRows, Rows
 from lowland.data.stored_table import StoredTable
+from lowland.data.table import Table
 from lowland.data.write import atomic_write
-from lowland.errors import LowlandError, unmarked
-from lowland.explorer.tables import PreparedRows
+from lowland.errors import DataError, LowlandError, unmarked
+from lowland.explorer.tables import PreparedRows, listed
 from lowland.explorer.workspace import (
     FILES_OF_A_MAP,
     START,
@@ -35,6 +38,7 @@ from lowland.methods.base.plan import plan_of
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import FIRST, find_method, load_method
 from lowland.plain import to_plain
+from lowland.prepare.preparation import prepare_categories
 from lowland.run.local import LocalRun
 from lowland.run.processes import PeakMemory, Send, error_text, is_idle
 from lowland.run.progress import COMPILING, Progress, watch_compiling
@@ -74,6 +78,11 @@ class MapTask:
     traits: Traits
     start: np.ndarray | None = None  # (n, k) coordinates of the map from which this one starts
 
+    @property
+    def reads_as_given(self) -> bool:
+        """Whether the method is fitted to the columns as they are, categories or counts, not to the prepared rows."""
+        return self.traits.reads != "numbers"
+
     @classmethod
     def open(cls, message: dict[str, Any]) -> MapTask:
         """Open the rows; choose parameters that suit the table, replaced by those that are given."""
@@ -109,6 +118,24 @@ class MapTask:
             chosen.pop("init", None)
         planned = replace(suited, parameters=chosen, fitted_rows=fitted_rows, shared_neighbors=neighbors)
         return cls(rows, stored, labels, weights, size, planned, traits, start)
+
+    def read_as_given(self, est: Any) -> tuple[Rows, list[str]]:
+        """Open the columns as they are, for a method of categories or counts, and say what was done."""
+        table = Table(self.stored.select(self.rows.features))
+        if not self.traits.reads_text:
+            texts = text_fields(table.fields_at(range(len(table.names))))
+            if texts:
+                raise DataError(
+                    f"{self.traits.title.capitalize()} reads counts, and some features are not numbers: "
+                    f"{listed(texts)}. Give them another role, or choose FAMD or MCA."
+                )
+            return open_rows(table), []
+        found = prepare_categories(table, est, use=self.rows.chosen)
+        reasons: dict[str, list[str]] = {}
+        for name, why in found.unused.items():
+            reasons.setdefault(why, []).append(name)
+        notes = [f"{listed(names)}: {why}, not used." for why, names in reasons.items()]
+        return found.rows, notes + ([] if found.missing is None else [found.missing])
 
     def shared(self) -> SharedInputs:
         """Return the inputs of a fit; the neighbor graph is stored with the rows, for the other maps of the table."""
@@ -167,9 +194,10 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
         warnings.simplefilter("always")
         shared = task.shared()
         begun = time.perf_counter()
-        if task.traits.reads_text:
-            table = task.stored.select(task.rows.features)
-            Z = np.asarray(est.fit(table).transform(table))
+        notes = list[str]()
+        if task.reads_as_given:
+            rows, notes = task.read_as_given(est)
+            Z = to_numpy(est.fit(rows).transform(rows))
         else:
             Z = fitted_coordinates(
                 est, planned, shared, callback=reporter.snapshot, weights=task.weights, start=task.start
@@ -178,13 +206,14 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
     write_floats(folder / "coordinates.f32", Z)
     texts = dict.fromkeys(" ".join(str(each.message).split()) for each in caught)
     excluded = int(np.isnan(Z).any(axis=1).sum())
-    notes = [f"{excluded:,} of {len(Z):,} rows have no coordinates."] if excluded else []
+    notes += [f"{excluded:,} of {len(Z):,} rows have no coordinates."] if excluded else []
     notes += [STARTED] if task.start is not None else [NOT_STARTED] if "start" in message else []
     done = {
         "components": Z.shape[1], "n": len(Z), "seconds": seconds, "memory": memory.bytes,
         "warnings": [*planned.notes, *texts, *notes], "fitted": to_plain(planned.parameters),
         "axes": to_plain(axes_of(est, task.rows.names)), "fitted_rows": planned.fitted_rows,
         "learns_labels": task.traits.learns_labels_in_study, "warm": task.start is not None,
+        "read": [str(name) for name in est.feature_names_in_] if task.reads_as_given else None,
     }  # fmt: skip
     send({"event": "done", **done})
     has_transform = _save_model(est, task, folder)
@@ -212,7 +241,7 @@ def _save_model(est: Any, task: MapTask, folder: Path) -> bool:
 
     from lowland.methods.model_files import save
 
-    steps = [] if task.traits.reads_text else task.rows.steps()
+    steps = [] if task.reads_as_given else task.rows.steps()
     verb = find_method(task.planned.method).verb
     try:
         save(Pipeline([*steps, (verb, est)]) if steps else est, folder / "model.lowland")
@@ -321,7 +350,7 @@ def _measure(est: Any, task: MapTask, shared: SharedInputs, Z: np.ndarray, folde
                 for measure in (quality.trustworthiness, quality.continuity):
                     if measure.__name__ not in per_row:
                         per_row[measure.__name__] = np.asarray(measure(X, some, k, per_row=True, sample=None).per_row)
-            if est is not None and n <= SAMPLE and not task.traits.reads_text:
+            if est is not None and n <= SAMPLE and not task.reads_as_given:
                 of_model, more, _ = model_measures(est, shared)
                 scores |= of_model  # those of a supervised map are of held-out rows
                 curves |= more
@@ -372,7 +401,7 @@ def _linear_curves(est: Any, task: MapTask) -> dict[str, Any]:
 
 def cache_key(task: MapTask) -> str | None:
     """The key of a map in the cache; None for a method that is fitted to the cells, not to the prepared rows."""
-    if task.traits.reads_text:
+    if task.reads_as_given:
         return None
     labels, weights, planned = task.labels, task.weights, task.planned
     beside = [v for v in (labels.codes, labels.targets, weights) if v is not None]
@@ -388,7 +417,7 @@ def cache_key(task: MapTask) -> str | None:
 
 
 def _restore_map(key: str, folder: Path, send: Send) -> dict[str, Any] | None:
-    """Write the files of a map that is in the cache and report it; None: it must be computed."""
+    """Write the files of a map that is in the cache and report it. None means it must be computed."""
     kept = TrialCache().get(key)
     if kept is None or not {"done", "has_transform", "measured"} <= kept[0].keys():
         return None

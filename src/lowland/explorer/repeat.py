@@ -28,7 +28,26 @@ def code_of(table: Record, record: Record) -> dict[str, str]:
     known = table["private"]["message"].get("path")
     path = known or f"{table['name']}.parquet"
     first = "" if known else f"# First export all rows of the table as Parquet: {path}\n"
-    return {"python": first + _python(table, record, path), "command": first + _command(table, record, path)}
+    python = _python(table, record, path) if record.get("read") is None else _python_as_given(table, record, path)
+    return {"python": first + python, "command": first + _command(table, record, path)}
+
+
+def _python_as_given(table: Record, record: Record, path: str) -> str:
+    """The code of a method that reads categories or counts as they are."""
+    method, options = record["method"], "".join(f", {name}={value!r}" for name, value in table["read"].items())
+    reads_text = traits_of(load_method(method)).reads_text
+    arguments = ", ".join(f"{name}={value!r}" for name, value in _parameters(record).items())
+    lines = [
+        "import lowland",
+        *(["from lowland.prepare.preparation import prepare_categories"] if reads_text else []),
+        "",
+        f"table = lowland.Table({path!r}, columns={record['read']!r}{options})",
+        f"model = lowland.{method}({arguments})",
+        *(["table = prepare_categories(table, model).rows  # missing values replaced"] if reads_text else []),
+        "Z = model.fit_transform(table)  # the coordinates of all rows",
+        f"lowland.save(model, {find_method(method).verb + '.lowland'!r})",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _python(table: Record, record: Record, path: str) -> str:
@@ -129,13 +148,15 @@ def _command(table: Record, record: Record, path: str) -> str:
     label, weight = _named(table, "label") if entry.needs_y else None, _named(table, "weight")
     features = [c for c in table["columns"] if c["role"] == "feature"]
     others = [c["name"] for c in table["columns"] if c["role"] != "feature" and c["name"] not in (label, weight)]
-    if any(c.get("unused") for c in features) or len(others) > len(features):  # columns that are named are used
+    if record.get("read") is not None:
+        words += ["--columns", _quoted(record["read"])]
+    elif any(c.get("unused") for c in features) or len(others) > len(features):  # columns that are named are used
         words += ["--columns", _quoted(_features(table))]
     elif others:
         words += ["--drop", _quoted(others)]
     words += ["--label", label] if label is not None else []
     words += ["--weight", weight] if weight is not None else []
-    if not traits_of(load_method(record["method"])).reads_text:  # the others are fitted to the columns themselves
+    if record.get("read") is None:  # the others are fitted to the columns themselves
         words += ["--prepare", {True: "standardize", "tf-idf": "auto"}.get(table.get("scaled"), "encode")]
         words += ["--impute", _imputed(table)] if _imputed(table) != "median" else []
     for name, value in table["read"].items():

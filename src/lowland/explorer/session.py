@@ -271,7 +271,8 @@ class Session:
             if "roles" not in each["private"] and prepared["prepared"] is not None:
                 self.update("map", each["id"], private=self._origin(name))
         first = record and record["private"].get("first_map")
-        if record and first and prepared["prepared"] is not None and not self.store.all("map", table=name):
+        is_plane = prepared.get("n_features", 0) > 1  # one feature has no map of two dimensions
+        if record and first and is_plane and not self.store.all("map", table=name):
             maps = maps or [{"method": first, "parameters": {}, "name": None}]
         for each in maps:
             with contextlib.suppress(RequestError):
@@ -377,7 +378,7 @@ class Session:
         of = self.table(table)
         record: Record = {
             "id": new_id(), "table": table, "name": name or entry.title, "method": entry.name, "parameters": parameters,
-            "created": time.time(), "run": 0, "replaces": replaces, "start": None, **self._new_run(table),
+            "created": time.time(), "run": 0, "replaces": replaces, "start": None, **self._new_run(table, entry.name),
         }  # fmt: skip
         if replaces is not None and self.map(replaces)["table"] != table:
             raise RequestError(422, "replaces: that map shows another table. Choose a map of this one.")
@@ -394,19 +395,23 @@ class Session:
         same = before["method"] == entry.name and not before.get("fitted_rows") and not self.is_outdated(before)
         if not entry.warm or not same:
             raise RequestError(
-                422, "warm: a map can start from a map of the same method and the same columns, if the method descends "
-                "and was fitted to all rows. Compute it from scratch."
+                422, "warm: a map can continue only a map of the same iterative method, fitted to the same columns of "
+                "all rows. Compute it from scratch."
             )  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.workspace.map(before["id"]) / "coordinates.f32", folder / START)
         earlier = before["start"] if before.get("warm") else []
         return [*earlier, before.get("fitted") or before["parameters"]]
 
-    def _new_run(self, table: str) -> Record:
+    def _new_run(self, table: str, method: str) -> Record:
         """Return the fields of a map that is to be computed from a table as it is now."""
+        from lowland.methods.base.traits import traits_of
+        from lowland.methods.registry import load_method
+
         of = self.table(table)
+        notes = of.get("prepared_notes", []) if traits_of(load_method(method)).reads == "numbers" else []
         return {
-            "status": "queued", **FINISHED, "error": None, "warnings": list(of.get("prepared_notes", [])),
+            "status": "queued", **FINISHED, "error": None, "warnings": list(notes),
             "n": of["rows"], "components": None, "seconds": None, "memory": None, "version": 0, **UNMEASURED,
             "has_transform": False, "warm": False, "answers": {}, "private": self._origin(table),
         }  # fmt: skip
@@ -418,7 +423,7 @@ class Session:
         is_busy = before is not None and not before.is_canceled
         if (record["status"] == "done" or is_busy) and not self.is_outdated(record):
             raise RequestError(409, "The map is already computed, or is being computed.")
-        fields = {**self._new_run(record["table"]), "run": record.get("run", 0) + 1}
+        fields = {**self._new_run(record["table"], record["method"]), "run": record.get("run", 0) + 1}
         if self.is_outdated(record):  # it would depend on columns that are not used any more
             fields["start"] = None
         if before is not None:

@@ -37,7 +37,7 @@ def explore(
     """Explore linked maps (embeddings) of a table: select rows in one map and see them in all.
 
     In a notebook, the maps are shown as the output of the cell, and the returned widget has the selected rows.
-    Elsewhere, the explorer opens in the browser, where maps are computed; the call returns when it is stopped with
+    Elsewhere, the explorer opens in the browser, where maps are computed. The call returns when it is stopped with
     Ctrl-C.
 
     Parameters
@@ -45,21 +45,21 @@ def explore(
     X : rows, in any form that a method accepts, or a study. In the browser also None, to open files there. Columns are
         prepared as in ``lowland.compare``.
     y : labels, one per row, or the name of the column that contains them.
-    maps : coordinates to show, such as {"TriMap": Z}, or a study of X; None: computed by ``methods``. Given coordinates
-        are shown as they are. They are evaluated if ``methods`` is given too.
-    methods : names of the methods to compute in a notebook, as in ``compare``; None: PCA and UMAP, unless ``maps`` is
-        given. In the browser, methods are chosen in the page.
+    maps : coordinates to show, such as {"TriMap": Z}, or a study of X. None means computed by ``methods``. Given
+        coordinates are shown as they are. They are evaluated if ``methods`` is given too.
+    methods : names of the methods to compute in a notebook, as in ``compare``. None means PCA and UMAP, unless ``maps``
+        is given. In the browser, methods are chosen in the page.
     color : what the points are colored by: "label", the name of a column or of a quality measure, None, or one value
         per row.
-    height : height of the widget in pixels; None: as high as its maps need to be.
+    height : height of the widget in pixels. None means as high as its maps need to be.
     where : "notebook", "browser", or "auto": in a notebook if this is one.
-    **options : in a notebook, those of ``lowland.compare``, such as ``scale`` and ``k``; in the browser, ``port``,
+    **options : in a notebook, those of ``lowland.compare``, such as ``scale`` and ``k``. In the browser, ``port``,
         ``host`` and ``workspace``.
 
     Returns
     -------
     MapsWidget or None
-        In a notebook, the widget: ``selection`` has the row numbers, ``selected`` the rows; both follow the page.
+        In a notebook, the widget: ``selection`` has the row numbers, ``selected`` the rows. Both follow the page.
 
     Examples
     --------
@@ -90,7 +90,9 @@ def _widget(X: Any, y: Any, maps: Any, methods: Any, color: Any, height: int | N
     elif X is None:
         raise ParameterError("explore() in a notebook needs data. Pass an array, a data frame, a file or a study.")
     if maps is not None and methods is None and options:
-        raise ParameterError(f"explore({next(iter(options))}=…): nothing is computed here. Pass methods, too.")
+        raise ParameterError(
+            f"explore({next(iter(options))}=…) is an option of maps that are computed. Pass methods too."
+        )
     if isinstance(maps, StudyResult):
         if methods is not None or y is not None:
             raise ParameterError("explore() of a study takes no y and no methods. Pass them to compare.")

@@ -133,7 +133,6 @@ def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list
 
 KINDS = {"number": "number", "integer": "number", "category": "category", "date": "date", "text": "text"}
 NUMERIC = ("number", "integer")
-PIXEL = re.compile(r"(pixel|px)[ _-]?\d", re.IGNORECASE)
 
 
 def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -149,11 +148,12 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     is_image = message.get("image_shape") is not None
     numbers = [stored.numbers(j) for j, _ in features]
     complete = all(values is not None and not np.isnan(values).any() for values in numbers)
-    scaled: Any = is_standardized(columns, message["scale"], is_image)
+    of = [SimpleNamespace(**{"vector": "", **c}) for _, c in features]  # older tables have no vectors
+    scaled: Any = message["scale"] == "standard" or (message["scale"] == "auto" and not is_image and kinds_differ(of))
     if message["scale"] == "auto" and complete and not is_image and are_counts(np.column_stack(numbers)):  # type: ignore[arg-type]
         scaled = "tf-idf"
     folder.mkdir(parents=True, exist_ok=True)
-    report, imputed = {c["name"]: "number" for _, c in features}, None
+    report, imputed, findings = {c["name"]: "number" for _, c in features}, None, list[str]()
     if complete and not scaled and all(c["kind"] in (*NUMERIC, "boolean") for _, c in features):
         X, names = np.column_stack(numbers), [c["name"] for _, c in features]  # type: ignore[arg-type]
     else:
@@ -170,19 +170,21 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
         how = message.get("impute", "median")
         strategy: Any = how if how in ("mean", "median") else None
         preparer = TablePreparer(kinds=kinds, use=names, impute=strategy, standardize=scaled, output="arrow")
-        found = Prepared(preparer.fit(table).open_rows(table), steps=[("prepare", preparer)])
+        found = Prepared(preparer.fit(table).open_rows(table), steps=[("prepare", preparer)], report=preparer.report_)
+        found.missing_fraction = preparer.missing_fraction_
         names = [str(name) for name in preparer.get_feature_names_out()]
         gaps = {name: n for name, n in preparer.missing_.items() if n and preparer.kinds_[name] not in FILLED}
         if gaps:
-            shown = ", ".join(map(repr, list(gaps)[:4])) + f" and {len(gaps) - 4} more" * (len(gaps) > 4)
             n = sum(gaps.values())
             values = "1 missing value" if n == 1 else f"{n:,} missing values"
-            text = f"{values} in {shown} {'was' if n == 1 else 'were'} replaced by {REPLACED_BY[how]}."
+            text = f"{values} in {listed([*gaps])} {'was' if n == 1 else 'were'} replaced by {REPLACED_BY[how]}."
             imputed = {"how": how, "values": n, "columns": len(gaps), "text": text}
             notes.append(text)
             if strategy is None:
                 replace_gaps(found, how)
-        X, report = np.asarray(to_numpy(found.rows.to_array())), dict(preparer.report_)
+            findings = [found.caveat] if found.caveat else []
+            notes += findings
+        X, report = np.asarray(to_numpy(found.rows.to_array())), dict(found.report)
         save(Pipeline(found.steps), folder / "preparer.lowland")
         if scaled == "tf-idf":
             notes.append("The columns look like counts. They were weighted by TF-IDF, rows of unit length.")
@@ -194,14 +196,25 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     write_array(folder / "X.npy", np.ascontiguousarray(X))
     write_json(
         folder / "names.json",
-        {"names": names, "features": [j for j, _ in features], "scaled": scaled, "imputed": imputed},
+        {
+            "names": names,
+            "features": [j for j, _ in features],
+            "scaled": scaled,
+            "imputed": imputed,
+            "chosen": [c["name"] for _, c in features if c.get("unused")],
+        },
     )
     changed = {"columns": columns} if columns is not message["columns"] else {}
-    alone = [] if is_image else lone_components(X, names)
+    findings += [] if is_image else lone_components(X, names)
     return {
-        "report": report, "notes": notes, "findings": alone, "scaled": scaled, "imputed": imputed,
+        "report": report, "notes": notes, "findings": findings, "scaled": scaled, "imputed": imputed,
         "n_columns": X.shape[1], **changed,
     }  # fmt: skip
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name columns in a sentence, the first ones of many."""
+    return ", ".join(map(repr, names[:4])) + f" and {len(names) - 4} more" * (len(names) > 4)
 
 
 def _without_copies(
@@ -220,18 +233,6 @@ def _values_of(table: Any, name: str) -> np.ndarray:
     return np.array(table.column(name).to_pylist(), dtype=object)
 
 
-def is_standardized(columns: list[dict[str, Any]], scale: str, images: bool) -> bool:
-    """Whether the columns are standardized: on request, or if their scales or kinds differ. Pixels share one scale."""
-    if scale != "auto":
-        return scale == "standard"
-    if images:
-        return False
-    features = [c for c in columns if c["role"] == "feature"]
-    if all(PIXEL.match(c["name"]) for c in features):  # images: all columns have the same unit
-        return False
-    return kinds_differ(SimpleNamespace(**{"vector": "", **c}) for c in features)  # older tables have no vectors
-
-
 class PreparedRows:
     """The prepared rows of a table, memory-mapped."""
 
@@ -242,6 +243,7 @@ class PreparedRows:
         self.names: list[str] = about["names"]
         self.features: list[int] = about["features"]
         self.scaled: bool | str = about["scaled"]  # "tf-idf": weighted as counts
+        self.chosen: list[str] = about.get("chosen", [])  # features that do not look like features
 
     def steps(self) -> list[tuple[str, Any]]:
         """Return the fitted steps that prepared the rows; none if the columns are used as they are."""

@@ -26,8 +26,9 @@ def _wide(k: int) -> int:
 
 
 @triton.jit
-def _pull(start, to, weight, Z, G, scale, inverse, local, K: tl.constexpr, WIDE: tl.constexpr, WEIGHTED: tl.constexpr,
-          SQUARED: tl.constexpr, LOCAL: tl.constexpr, ADDED: tl.constexpr, EDGES: tl.constexpr):  # fmt: skip
+def _pull(start, to, weight, Z, G, scale, inverse, local, R, factor, over, K: tl.constexpr, WIDE: tl.constexpr,
+          WEIGHTED: tl.constexpr, SQUARED: tl.constexpr, LOCAL: tl.constexpr, ADDED: tl.constexpr, LESS: tl.constexpr,
+          EDGES: tl.constexpr):  # fmt: skip
     i = tl.program_id(0).to(tl.int64)
     c, e = tl.arange(0, WIDE), tl.arange(0, EDGES)
     z = tl.load(Z + i * K + c, mask=c < K, other=0.0)
@@ -49,18 +50,23 @@ def _pull(start, to, weight, Z, G, scale, inverse, local, K: tl.constexpr, WIDE:
     g = tl.sum(total, 0)
     if ADDED:
         g += tl.load(G + i * K + c, mask=c < K, other=0.0)
+    if LESS:
+        g -= tl.load(R + i * K + c, mask=c < K, other=0.0) * (factor / tl.load(over)).to(tl.float32)
     tl.store(G + i * K + c, g, mask=c < K)
 
 
-def pull(edges: Any, weight: Any, Z: Any, G: Any, scale: float, inverse: float, *,
-         squared: bool = False, local: float = 0.0, added: bool = False) -> None:  # fmt: skip
+def pull(edges: Any, weight: Any, Z: Any, G: Any, scale: float, inverse: float, *, squared: bool = False,
+         local: float = 0.0, added: bool = False, less: tuple[Any, float, Any] | None = None) -> None:  # fmt: skip
     """Write scale · sum_j w (z_i - z_j) u to G, or add it, over the edges of each row, u = 1 / (1 + inverse d²).
 
-    ``squared``: u². ``local``: times local / sqrt(1 + d²). Without ``weight``, w is 1.
+    ``squared``: u². ``local``: times local / sqrt(1 + d²). Without ``weight``, w is 1. ``less``: forces R, a factor
+    and a total on the device; R · factor / total is subtracted.
     """
+    R, factor, over = (Z, 0.0, Z) if less is None else less
     _pull[(Z.shape[0],)](
         edges.start, edges.to, Z if weight is None else weight, Z, G, float(scale), float(inverse), float(local),
-        Z.shape[1], _wide(Z.shape[1]), weight is not None, squared, local > 0, added, _EDGES, num_warps=1,
+        R, float(factor), over, Z.shape[1], _wide(Z.shape[1]), weight is not None, squared, local > 0, added,
+        less is not None, _EDGES, num_warps=1,
     )  # fmt: skip
 
 
@@ -197,9 +203,10 @@ def _cell(Z, low, i, here, inverse, axis: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["n", "across"])
-def _spread(Z, low, charges, n, inverse, across, unit, POINTS: tl.constexpr):
+def _spread(Z, low, charges, n, inverse, across, unit, COPIES: tl.constexpr, POINTS: tl.constexpr):
     i = tl.program_id(0) * POINTS + tl.arange(0, POINTS)
     here = i < n
+    charges += (tl.program_id(0) % COPIES).to(tl.int64) * across * across
     s, row = _cell(Z, low, i, here, inverse, 0)
     t, column = _cell(Z, low, i, here, inverse, 1)
     for p in tl.static_range(4):
@@ -209,9 +216,13 @@ def _spread(Z, low, charges, n, inverse, across, unit, POINTS: tl.constexpr):
 
 
 def spread(Z: Any, low: Any, inverse: float, charges: Any, unit: float) -> None:
-    """Add the splines of all points to the charges (m, m), integers of the given unit: their order does not matter."""
-    n = Z.shape[0]
-    _spread[(triton.cdiv(n, _POINTS),)](Z, low, charges, n, inverse, charges.shape[1], float(unit), _POINTS)
+    """Add the splines of all points to the copies of charges (c, m, m), integers of the given unit.
+
+    The order of the additions does not matter, nor which copy a point goes to. Points that share nodes wait for one
+    another, so a small grid has many copies.
+    """
+    n, (copies, m, _) = Z.shape[0], charges.shape
+    _spread[(triton.cdiv(n, _POINTS),)](Z, low, charges, n, inverse, m, float(unit), copies, _POINTS)
 
 
 @triton.jit(do_not_specialize=["n", "across"])

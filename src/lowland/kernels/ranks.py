@@ -149,30 +149,70 @@ def count_by_products(V, add, first, own, around, targets, powers, low, high, X,
 
 
 @kernel
-def settle_orders(D, own, around, order, out):
-    """Write to ``out``, (m, n - 1), the other points sorted by their distances D, (m, n), from point ``own[i]``.
+def write_keys(D, own, around, last, keys):
+    """Write keys that sort the points by their distances D, (m, n), from point ``own[i]``, which comes last.
 
-    ``order`` sorts D, with ties in any order.
+    A key holds the bits of a distance, which are ordered as nonnegative distances are. The last bits, marked by
+    ``last``, hold the place of the point among ties. Sorting numbers is several times as fast as sorting indices.
     """
-    m, n = D.shape
-    for i in range(m):
-        row, line, me = D[i], order[i], own[i]
-        start, place = 0, 0
-        for stop in range(1, n + 1):
-            if stop == n or row[line[stop]] != row[line[start]]:
-                first = start
-                if stop - start > 1:
-                    sort_by_value(
-                        line[start:stop], line[start:stop]
-                    )  # with itself as second array: numba's own sort takes long to compile
-                    while around and first < stop and line[first] < me:
-                        first += 1
-                for a in range(stop - start):
-                    point = line[first + a if first + a < stop else first + a - stop + start]
-                    if point != me:
-                        out[i, place] = point
-                        place += 1
-                start = stop
+    n = D.shape[1]
+    for i in range(D.shape[0]):
+        start = own[i] if around else 0
+        for j in range(start):
+            keys[i, j] = (D[i, j] & ~last) | np.uint64(j - start + n)
+        for j in range(start, n):
+            keys[i, j] = (D[i, j] & ~last) | np.uint64(j - start)
+        keys[i, own[i]] = ~np.uint64(0)
+
+
+@kernel
+def points_of_keys(keys, own, around, last, D, out):
+    """Write the points, (m, n - 1), of sorted keys, (m, n); the last bits of the distances D are compared as well."""
+    n = keys.shape[1]
+    for i in range(keys.shape[0]):
+        line, begin = keys[i], 0
+        for a in range(1, n):
+            if a == n - 1 or (line[a] | last) != (line[begin] | last):
+                if a - begin > 1:
+                    _settle(line[begin:a], own[i], around, last, D[i])
+                begin = a
+        start = own[i] if around else 0
+        for a in range(n - 1):
+            out[i, a] = _point_at(start, line[a] & last, n)
+
+
+@kernel
+def _settle(keys, me, around, last, row):
+    """Replace keys that agree in all but the last bits by the places of their points, sorted by distance."""
+    start = me if around else 0
+    values, places = np.empty(keys.size), np.empty(keys.size, dtype=np.int64)
+    differ = False
+    for a in range(keys.size):
+        places[a] = keys[a] & last
+        values[a] = row[_point_at(start, keys[a] & last, row.size)]
+        differ |= values[a] != values[0]
+    if differ:
+        sort_by_value(values, places)
+        for a in range(keys.size):
+            keys[a] = places[a]
+
+
+@kernel
+def _point_at(start, place, n):
+    """The point at a position among n points counted cyclically from ``start``."""
+    j = start + np.int64(place)
+    return j - n if j >= n else j
+
+
+@kernel
+def mean_ranks(keys, last, ranks):
+    """Write the ranks, from 1, of values by their sorted keys, whose last bits hold the index; ties share the mean."""
+    start = 0
+    for stop in range(1, keys.size + 1):
+        if stop == keys.size or (keys[stop] | last) != (keys[start] | last):
+            for a in range(start, stop):
+                ranks[keys[a] & last] = (start + stop + 1) / 2
+            start = stop
 
 
 @kernel
@@ -215,25 +255,45 @@ def ranks_of_orders(order, ranks):
             ranks[i, order[i, a]] = a + 1
 
 
-@kernel
-def add_shared(ranks, order, weights, totals, squares, areas):
-    """Count how many of the K nearest neighbors two orders share, for all K: ``ranks`` (m, n) and ``order``.
+@vector_kernel
+def _accumulate(counts, weights, totals, squares):
+    """Replace counts by their running sums, add these and their squares to two lines, return their weighted sum."""
+    area = 0.0
+    for K in range(1, counts.size):
+        counts[K] += counts[K - 1]
+    for K in range(totals.size):
+        shared = counts[K + 1]
+        totals[K] += shared
+        squares[K] += shared * shared
+        area += weights[K] * shared
+    return area
 
-    ``totals`` and ``squares``, (n - 1,), are sums over the rows; ``areas``, (m,), are the weighted sums over K per row.
+
+@kernel
+def compare_orders(ranks, order, k, weights, totals, squares, areas, errors):
+    """Compare the ranks, (m, n), of points in one space with their order, (m, n - 1), in another.
+
+    ``totals`` and ``squares``, (n - 1,), receive how many of the K nearest neighbors both share, for all K, summed over
+    the rows, and ``areas``, (m,), the weighted sum over K of each row. ``errors``, (m, 5), receive four sums over the k
+    neighbors of a row and how many of them both share. The sums: by how much the ranks of false and of missed
+    neighbors exceed k, and the rank differences in the second and in the first neighborhood, relative to the rank.
     """
     last = order.shape[1]
-    found = np.empty(last + 1, dtype=np.int64)
+    counts = np.empty(last + 1, dtype=np.int64)
     for i in range(order.shape[0]):
-        found[:] = 0
+        counts[:] = 0
+        errors[i, :] = 0.0
         for a in range(last):
-            found[max(a + 1, ranks[i, order[i, a]])] += 1
-        shared, area = 0, 0.0
-        for K in range(last):
-            shared += found[K + 1]
-            totals[K] += shared
-            squares[K] += shared * shared
-            area += weights[K] * shared
-        areas[i] = area
+            rho, r = ranks[i, order[i, a]], a + 1  # in the first space, and in the second
+            counts[max(r, rho)] += 1
+            if r <= k:
+                errors[i, 0] += max(0, rho - k)
+                errors[i, 2] += abs(rho - r) / r
+                errors[i, 4] += rho <= k
+            if rho <= k:
+                errors[i, 1] += max(0, r - k)
+                errors[i, 3] += abs(rho - r) / rho
+        areas[i] = _accumulate(counts, weights, totals, squares)
 
 
 @kernel
@@ -244,21 +304,59 @@ def add_coranks(ranks, order, Q):
             Q[ranks[i, order[i, a]] - 1, a] += 1
 
 
-@kernel
-def sum_rank_errors(ranks, order, k, out):
-    """Write for each row, (m, 5), four sums over its k neighbors and how many of them both orders share.
+@vector_kernel
+def sum_pairs(A, B, out):
+    """Write for each row, (m, 7), sums over its pairs: of a, b, a², ab, b², of b where a > 0, and of b²/a where a > 0.
 
-    The sums: by how much the ranks of false and of missed neighbors exceed k, and the rank differences in the second
-    and in the first neighborhood, relative to the rank there.
+    The pair of a row and itself is (0, 0) and adds nothing.
     """
-    for i in range(order.shape[0]):
-        out[i, :] = 0.0
-        for a in range(order.shape[1]):
-            rho, r = ranks[i, order[i, a]], a + 1  # in the first space, and in the second
-            if r <= k:
-                out[i, 0] += max(0, rho - k)
-                out[i, 2] += abs(rho - r) / r
-                out[i, 4] += rho <= k
-            if rho <= k:
-                out[i, 1] += max(0, r - k)
-                out[i, 3] += abs(rho - r) / rho
+    for i in range(A.shape[0]):
+        a1 = b1 = aa = ab = bb = apart = relative = 0.0
+        for j in range(A.shape[1]):
+            a, b = A[i, j], B[i, j]
+            a1 += a
+            b1 += b
+            aa += a * a
+            ab += a * b
+            bb += b * b
+            apart += b if a > 0 else 0.0
+            relative += b * b / a if a > 0 else 0.0
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3], out[i, 4], out[i, 5], out[i, 6] = (
+            a1,
+            b1,
+            aa,
+            ab,
+            bb,
+            apart,
+            relative,
+        )
+
+
+@vector_kernel
+def sum_errors(A, B, s, t, out):
+    """Write for each row, (m, 2), the sums of (a - s b)², and of (a - t b)²/a where a > 0."""
+    for i in range(A.shape[0]):
+        total = relative = 0.0
+        for j in range(A.shape[1]):
+            a, b = A[i, j], B[i, j]
+            total += (a - s * b) ** 2
+            relative += (a - t * b) ** 2 / a if a > 0 else 0.0
+        out[i, 0], out[i, 1] = total, relative
+
+
+@vector_kernel
+def sum_moments(A, B, x, z, out):
+    """Write for each row, (m, 5), sums over its pairs of a, b, a², b² and ab about the means x and z.
+
+    The pair of a row and itself is (0, 0) in A and B, and does not count.
+    """
+    for i in range(A.shape[0]):
+        a1 = b1 = aa = bb = ab = 0.0
+        for j in range(A.shape[1]):
+            a, b = A[i, j] - x, B[i, j] - z
+            a1 += a
+            b1 += b
+            aa += a * a
+            bb += b * b
+            ab += a * b
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3], out[i, 4] = a1 + x, b1 + z, aa - x * x, bb - z * z, ab - x * z

@@ -137,65 +137,6 @@ def read_potential(Z, first, last, origin, inverse_spacing, steps, grid, G):
     return total
 
 
-# A cubic B-spline four times as wide is a sum of 13 splines: coarse node J has fine nodes 4 J - 9 ... 4 J + 3. Coarse
-# node 0 is the first that touches fine node 0.
-_TAPS = np.array([1, 4, 10, 20, 31, 40, 44, 40, 31, 20, 10, 4, 1]) / 64.0
-_RATIO, _FIRST = 4, 9
-
-
-@vector_kernel
-def coarsen_rows(A, first, last, R):
-    """Move the charges of rows first ... last - 1 of A (m, fine) to the coarse nodes of R (m, coarse)."""
-    m, zero = A.shape[1], A.dtype.type(0)
-    taps = _TAPS.astype(A.dtype)
-    line = np.zeros(_RATIO * R.shape[1] + taps.size, A.dtype)
-    for i in range(first, last):
-        for j in range(m):
-            line[_FIRST + j] = A[i, j]
-        for J in range(R.shape[1]):
-            total = zero
-            for t in range(taps.size):
-                total += taps[t] * line[_RATIO * J + t]
-            R[i, J] = total
-
-
-@vector_kernel
-def coarsen_columns(A, C):
-    """Move the charges of the columns of A (fine, m) to the coarse nodes of C (coarse, m)."""
-    taps = _TAPS.astype(A.dtype)
-    C[:] = 0
-    for J in range(C.shape[0]):
-        for t in range(taps.size):
-            i = _RATIO * J - _FIRST + t
-            if 0 <= i < A.shape[0]:
-                for j in range(A.shape[1]):
-                    C[J, j] += taps[t] * A[i, j]
-
-
-@vector_kernel
-def add_refined(C, first, last, A):
-    """Add to rows first ... last - 1 of A the coefficients of fine splines that equal the coarse ones of C."""
-    m, coarse, taps = A.shape[1], C.shape[1], np.zeros(4 * _RATIO, A.dtype)
-    taps[: _TAPS.size] = _TAPS
-    between, line = np.zeros(3 + coarse, A.dtype), np.empty(_RATIO * coarse, A.dtype)  # three zeros before the first
-    for i in range(first, last):
-        between[3:] = 0
-        for J in range((i + _FIRST - _TAPS.size + _RATIO) // _RATIO, (i + _FIRST) // _RATIO + 1):
-            w = taps[i + _FIRST - _RATIO * J]
-            for j in range(coarse):
-                between[3 + j] += w * C[J, j]
-        for r in range(_RATIO):
-            for J in range(coarse):
-                line[_RATIO * J + r] = (
-                    taps[r] * between[J + 3]
-                    + taps[r + 4] * between[J + 2]
-                    + taps[r + 8] * between[J + 1]
-                    + taps[r + 12] * between[J]
-                )
-        for j in range(m):
-            A[i, j] += line[_FIRST + j]
-
-
 @vector_kernel
 def place_in_field(Y, to, p, inverse_dof, origin, inverse_spacing, steps, grid, cells, inverse_mean, rate, rounds, Z):
     """Move each row of Z (m, k) by gradient descent: attracted to its neighbors, repelled by a tabulated potential.

@@ -12,9 +12,8 @@ import numpy as np
 
 from lowland.arrays.engines import choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, result_dtype, xp_of
-from lowland.data.rows import Rows, slab_rows
+from lowland.data.rows import Rows, in_slabs, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.math.distances.to_points import in_slabs
 from lowland.math.networks.network import Activation, FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
 from lowland.math.networks.training import (
     LITTLE,
@@ -71,7 +70,7 @@ class Autoencoder(
     order_free=False,
     study=StudyHints(limited=_limited_in_a_study),
 ):
-    """Autoencoder: a neural network trained to reconstruct its input from a low-dimensional code, the embedding.
+    """Autoencoder: a neural network trained to reconstruct its input from a low-dimensional code.
 
     An encoder f from d columns to k numbers and a decoder g back to d columns, each made of layers
     h -> activation(hW + b), minimize the mean squared reconstruction error,
@@ -80,12 +79,12 @@ class Autoencoder(
 
     With identity activations the optimum is the subspace of PCA. Nonlinear activations can follow curved surfaces.
 
-    1. Center the rows and divide them by one scale factor (``math.networks.training``). Hold out validation rows.
-    2. Initialize the weights at random (``math.networks.network``).
-    3. Minimize the loss: small tables by L-BFGS with all rows in every step, larger ones by Adam with shuffled
+    1. Center the points and divide them by one scale factor. Hold out validation points.
+    2. Initialize the weights at random.
+    3. Minimize the loss: small tables by L-BFGS with all points in every step, larger ones by Adam with shuffled
        mini-batches.
     4. Early stopping: stop when the validation loss no longer decreases, and keep the weights with the lowest one.
-    5. The code of a row is z = f(x). The inverse transform is g(z).
+    5. The code of a point is z = f(x). The inverse transform is g(z).
 
     See Also
     --------
@@ -94,11 +93,9 @@ class Autoencoder(
 
     Notes
     -----
-    Cost: 6 n w operations and one pass over the rows per epoch for w weights. Memory: w and a window of rows.
-
     The columns keep their proportions: standardize them first if their units of measurement differ. Results depend on
-    ``random_state``; compare ``validation_loss_`` with the error of PCA before you rely on the codes. Prefer ``PCA``
-    where its reconstruction error is low enough: it has no seed, no schedule, and ordered axes.
+    ``random_state``. Compare ``validation_loss_`` with the error of PCA before you rely on the codes. Prefer ``PCA``
+    where its reconstruction error is low enough: it has no seed and no schedule, and its axes are ordered.
 
     References
     ----------
@@ -118,75 +115,106 @@ class Autoencoder(
     True
     """
 
-    n_components: int = positional(2, "Number of components: the width of the bottleneck layer.", at_least=1)
+    n_components: int = positional(
+        2,
+        "Width of the bottleneck layer: the length of a code. More components reconstruct more accurately and "
+        "compress less.",
+        at_least=1,
+    )
     hidden_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
         None,
-        "Widths of the hidden layers of the encoder; None: one layer, twice the columns wide (16 to 512).",
+        "Widths of the hidden layers of the encoder. Wider and more layers can follow more strongly curved "
+        "surfaces, but need more points and time. None means one layer, twice the columns wide (16 to 512).",
         wanted=_SHAPE,
     )
     decoder_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
-        None, "Widths of the hidden layers of the decoder; None: those of the encoder in reverse order.", wanted=_SHAPE
+        None,
+        "Widths of the hidden layers of the decoder. None means those of the encoder in reverse order.",
+        wanted=_SHAPE,
     )
     activation: Literal["silu", "relu", "elu", "tanh", "logistic", "identity"] = param(
-        "silu", "Activation of the hidden layers; 'identity' makes the network linear, as PCA is."
+        "silu", "Activation of the hidden layers. 'identity' makes the network linear, like PCA."
     )
     code_activation: Literal["identity", "relu", "tanh", "logistic"] = param(
         "identity", "Activation of the bottleneck layer."
     )
     output_activation: Literal["identity", "logistic", "tanh", "relu"] = param(
-        "identity", "Activation of the output layer; a bounded one is scaled to the range of the training data."
+        "identity", "Activation of the output layer. A bounded one is scaled to the range of the training data."
     )
     solver: Literal["auto", "lbfgs", "adam"] = param(
-        "auto", "Optimizer: all rows in every step, or mini-batches; 'auto': lbfgs for small tables without noise."
+        "auto",
+        "Optimizer: 'lbfgs' uses all points in every step, 'adam' uses mini-batches. 'auto' takes 'lbfgs' for "
+        "small tables without noise.",
     )
     engine: Literal["auto", "torch", "numpy"] = param(
-        "auto", "Library for training; 'auto': numpy for lbfgs and small networks, otherwise torch if installed."
+        "auto",
+        "Library for training. 'auto' takes numpy for lbfgs and for small networks, otherwise torch if it is "
+        "installed.",
     )
-    device: str | None = param(None, "Device of torch, such as 'cpu' or 'cuda'; None: the device of the rows.")
-    batch_size: int = param(256, "Adam: rows per mini-batch.", at_least=1)
-    learning_rate: float = param(3e-3, "Adam: maximum learning rate.", above=0)
+    device: str | None = param(None, "Device of torch, such as 'cpu' or 'cuda'. None means the device of the data.")
+    batch_size: int = param(
+        256, "Adam: points per mini-batch. Larger batches make an epoch faster, but take fewer steps in it.", at_least=1
+    )
+    learning_rate: float = param(
+        3e-3, "Adam: maximum learning rate. A larger rate learns faster until training becomes unstable.", above=0
+    )
     schedule: Literal["one-cycle", "cosine", "constant"] = param(
         "one-cycle", "Adam: schedule of the learning rate over max_iter epochs."
     )
     max_iter: int | None = param(
         None,
-        "Maximum number of epochs; None: 50, or 3000 mini-batches. Iterations with lbfgs: 5000.",
+        "Maximum number of epochs. None means 50, or as many as give 3000 mini-batches. With lbfgs: of "
+        "iterations, 5000.",
         at_least=1,
     )
     validation_fraction: float = param(
-        0.1, "Fraction of the rows held out for early stopping; 0: none.", at_least=0, at_most=0.9
+        0.1,
+        "Fraction of the points held out for early stopping. With 0, training does not stop early.",
+        at_least=0,
+        at_most=0.9,
     )
     n_iter_no_change: int | None = param(
         None,
-        "Early stopping: epochs without improvement; None: 20, or 1200 mini-batches. Iterations with lbfgs: 100.",
+        "Early stopping: epochs without improvement. More of them train longer before giving up. None means 20, "
+        "or as many as give 1200 mini-batches. With lbfgs: iterations, 100.",
         at_least=1,
     )
     tol: float = param(1e-4, "Relative decrease of the loss that counts as an improvement.", at_least=0, at_most=1)
     noise: float = param(
         0.0,
-        "Denoising: standard deviation of the noise relative to the scale of the data, or fraction of values masked.",
+        "Denoising: standard deviation of the noise relative to the scale of the data, or fraction of values "
+        "masked. More noise gives codes that are more robust and reconstruct less detail.",
         at_least=0,
     )
-    noise_kind: Literal["gaussian", "masking"] = param("gaussian", "Denoising: how the input rows are corrupted.")
-    sparsity: float = param(0.0, "Weight of the sparsity penalty on the codes.", at_least=0)
-    sparsity_kind: Literal["l1", "kl"] = param(
-        "l1", "Sparsity penalty: L1 norm of the codes, or KL divergence of mean activations from sparsity_target."
+    noise_kind: Literal["gaussian", "masking"] = param("gaussian", "Denoising: how the input points are corrupted.")
+    sparsity: float = param(
+        0.0,
+        "Weight of the sparsity penalty on the codes. A larger weight makes more components zero and reconstructs "
+        "less accurately.",
+        at_least=0,
     )
-    sparsity_target: float = param(0.05, "kl: target mean activation of a code unit.", above=0, at_most=0.99)
+    sparsity_kind: Literal["l1", "kl"] = param(
+        "l1",
+        "Sparsity penalty: the L1 norm of the codes, or the KL divergence of their mean activations from "
+        "sparsity_target.",
+    )
+    sparsity_target: float = param(
+        0.05, "Target mean activation of a code unit, for the 'kl' penalty.", above=0, at_most=0.99
+    )
     random_state: RandomState = param(
-        None, "Seed for the weights, validation rows, mini-batches and noise.", at_least=0
+        None, "Seed of the weights, the held-out points, the mini-batches and the noise.", at_least=0
     )
 
     encoder_: tuple[Any, ...] = attribute("Weights (in, out) and biases (out,) of each layer of the encoder.")
     decoder_: tuple[Any, ...] = attribute("Weights (in, out) and biases (out,) of each layer of the decoder.")
     activations_: tuple[Activation, ...] = attribute("Activation of each layer, encoder first.")
-    center_: Array = attribute("Values subtracted from the rows before the encoder.", "(n_features_in_,)")
-    scale_: float = attribute("Number by which the centered rows are divided.")
+    center_: Array = attribute("Values subtracted from the points before the encoder.", "(n_features_in_,)")
+    scale_: float = attribute("Number by which the centered points are divided.")
     output_scale_: float = attribute("Number by which the output of the decoder is multiplied.")
     output_offset_: Array = attribute("Values added to the scaled output of the decoder.", "(n_features_in_,)")
-    loss_: float = attribute("Mean squared reconstruction error per training row, without the validation rows.")
+    loss_: float = attribute("Mean squared reconstruction error of the training points, without the held-out ones.")
     validation_loss_: float | None = attribute(
-        "Mean squared reconstruction error per row of the validation rows; None if no rows were held out."
+        "Mean squared reconstruction error of the held-out points, or None if none were held out."
     )
     trace_: tuple[float, ...] = attribute(
         "Training loss after each iteration or epoch, with noise and the sparsity penalty where set."
@@ -200,7 +228,7 @@ class Autoencoder(
     stopped_because_: str = attribute("Why training stopped.")
     optimizer_: str = attribute("Optimizer that was used: 'lbfgs' or 'adam'.")
     engine_: str = attribute("Library and device that were used for training.")
-    n_samples_: int = attribute("Number of rows of the training data, validation rows included.")
+    n_samples_: int = attribute("Number of training points, held-out ones included.")
 
     def fit(self, X: Any, y: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X; ``y`` is not used.
@@ -225,7 +253,6 @@ class Autoencoder(
         scaling, n, rng = rounded_scaling(columns), columns.rows, self._generator()
         solver = self._choose_solver(n, rows.d)
         loss = self._objective(rows, run, scaling)
-        run.require(16 * loss.net.size, "The network", "Choose narrower layers")  # random weights are made of others
         start = loss.net.start(rng)
         work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # per step
         little = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(columns.mean)  # numpy starts at once
@@ -358,9 +385,8 @@ class Autoencoder(
     def _encoding_width(self) -> int:
         return int(self.encoder_[-1][1].shape[0])
 
-    def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
-        rows, run = super()._rows_to_map(X)
-        return in_slabs(rows, self._encoding().widest), run
+    def _working_width(self) -> int:
+        return self._encoding().widest
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
         rows, run = super()._rows_to_decode(Z)
@@ -393,7 +419,10 @@ class Autoencoder(
 
 
 def layer_widths(asked: Any, d: int, name: str) -> tuple[int, ...]:
-    """Return the widths of the hidden layers from one integer or several; None: one layer, twice the columns wide."""
+    """Return the widths of the hidden layers from one integer or several.
+
+    None means one layer, twice the columns wide.
+    """
     if asked is None:
         return (min(512, max(16, 2 * d)),)
     parts = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else [asked]

@@ -10,13 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, result_dtype, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows, own_array
+from lowland.data.rows import ArrayRows, Rows, in_slabs, own_array
 from lowland.errors import DataWarning, warn
 from lowland.math.distances.to_points import (
     DistancesTo,
     check_distances,
     distance_matrix,
-    in_slabs,
 )
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.scaling.classical import (
@@ -24,7 +23,6 @@ from lowland.math.scaling.classical import (
     Placement,
     additive_constant,
     axes_in_units,
-    bytes_to_solve,
     check_dimensions,
     classical_scaling,
     eigenvalues_of_axes,
@@ -61,24 +59,26 @@ class ClassicalMDS(
     attributes=METRIC_ATTRIBUTES,
     missing_remedy=SKIP_MISSING,
     streams=True,
+    all_rows=(
+        lambda p: p.n_landmarks is None and (p.metric != "euclidean" or p.add_constant),
+        "without landmarks, for other distances than Euclidean ones",
+    ),
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, euclidean_needs_no_pairs=True, takes_distances=True),
 ):
     """Classical multidimensional scaling (principal coordinates analysis): an embedding from pairwise distances.
 
     Problem: find centered points z_1 … z_n in k dimensions whose inner products are closest to B = -½ J(D∘D)J, the
-    inner products that Euclidean distances D imply; J = I - 11'/n is the centering matrix. Solution: Z = V Λ^½ with
+    inner products that Euclidean distances D imply, with the centering matrix J = I - 11'/n. Solution: Z = V Λ^½ with
     the k largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean also give negative eigenvalues.
 
-    1. Compute the distances of all pairs of rows, or check the given ones (``math.distances.to_points``). Euclidean
-       distances need no matrix: the eigenpairs of B = CC' are the principal axes of the rows
-       (``math.spectra.principal_axes``).
-    2. On request, find the additive constant that makes the distances Euclidean (``math.scaling.classical``).
-    3. Find the leading eigenpairs of B, without forming it (``math.spectra.operators``, ``leading``).
+    1. Compute the distances of all pairs of points, or check those passed. Euclidean distances need no matrix: the
+       eigenpairs of B = CC' are the principal axes of the points.
+    2. On request, find the additive constant that makes the distances Euclidean.
+    3. Find the leading eigenpairs of B, without forming it.
     4. Coordinates are Z = V Λ^½. Out-of-sample extension: a new point with squared distances δ to the training points
        is at ½ Λ^-1 Z'(means - δ), with the mean squared distance of each training point (Gower 1968).
 
-    With ``n_landmarks`` = m, steps 1 to 3 use m rows spread evenly over the data, and step 4 places all others.
-    ``metric`` may be a function of two rows.
+    With ``n_landmarks`` = m, steps 1 to 3 use m points spread evenly over the data, and step 4 places all others.
 
     See Also
     --------
@@ -88,12 +88,9 @@ class ClassicalMDS(
 
     Notes
     -----
-    Cost: for Euclidean distances of rows that of ``PCA``. Otherwise n² d operations for the distances, about
-    20 n² (k + 10) for the eigenpairs (9 n³ for all of them), and n² numbers of memory; with landmarks m n d and m n.
+    Prefer ``PCA`` for Euclidean distances of points: it gives the same coordinates and an inverse transform.
 
-    Prefer ``PCA`` for Euclidean distances of rows: it gives the same coordinates and an inverse transform.
-
-    All eigenvalues are computed for up to 1000 points, and for up to 500 columns with Euclidean distances of rows. In
+    All eigenvalues are computed for up to 1000 points, and for up to 500 columns with Euclidean distances of points. In
     larger problems ``lowest_eigenvalue_`` and ``dimensionality_`` are estimates.
 
     References
@@ -120,41 +117,47 @@ class ClassicalMDS(
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     metric: str | Callable[..., Any] = param(
         "euclidean",
-        "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
+        "Distance metric, such as 'manhattan', or a function of two points, or 'precomputed': X is a distance matrix.",
     )
     metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric, such as {'p': 3}.")
-    all_eigenvalues: bool = param(False, "Compute all eigenvalues instead of only the leading ones.")
+    all_eigenvalues: bool = param(
+        False,
+        "Compute all eigenvalues instead of only the leading ones, for the exact goodness of fit. Slow above "
+        "1,000 points.",
+    )
     add_constant: bool = param(
         False, "Add to all distances the smallest constant that makes them Euclidean (Cailliez)."
     )
     n_landmarks: int | None = param(
         None,
-        "Number of landmark rows; the others are embedded by their distances to them. None: all rows, exact.",
+        "Number of landmark points. The others are embedded by their distances to them. Fewer landmarks are "
+        "faster and less accurate. None uses all points, which is exact.",
         at_least=2,
     )
-    random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
+    random_state: RandomState = param(None, "Seed for the choice of landmarks.", at_least=0)
 
-    embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
+    embedding_: Array = attribute("Coordinates of the training points.", "(n_samples_, n_components)")
     eigenvalues_: Array = attribute(
         "Leading eigenvalues of B, or all with all_eigenvalues.", "(n_components,) or (n_samples_,)"
     )
-    lowest_eigenvalue_: float = attribute("Most negative eigenvalue; 0 if none is negative.")
+    lowest_eigenvalue_: float = attribute("Most negative eigenvalue, or 0 if none is negative.")
     goodness_of_fit_: tuple[float, float] | None = attribute(
-        "GOF of R's cmdscale: Σ_k λ / Σ|λ| and Σ_k λ / Σ max(λ, 0); None where not all eigenvalues were computed."
+        "GOF of R's cmdscale: Σ_k λ / Σ|λ| and Σ_k λ / Σ max(λ, 0). None if not all eigenvalues were computed."
     )
     goodness_of_fit_bound_: tuple[float, float] = attribute("Upper bounds of both forms of goodness_of_fit_.")
     dimensionality_: int | None = attribute(
-        "Number of eigenvalues larger than the absolute value of the most negative one; None where not all were found."
+        "Number of eigenvalues larger than the absolute value of the most negative one. None if not all were found."
     )
-    additive_constant_: float = attribute("Constant added to the distances; 0 without add_constant.")
-    landmarks_: np.ndarray | None = attribute("Row numbers of the landmarks; None without landmarks.")
-    n_iter_: int = attribute("Number of iterations of the solver; 0 for a direct one.")
+    additive_constant_: float = attribute("Constant added to the distances, or 0 without add_constant.")
+    landmarks_: np.ndarray | None = attribute("Row numbers of the landmarks, or None without landmarks.")
+    n_iter_: int = attribute("Number of iterations of the solver, or 0 for a direct one.")
     components_: Array = attribute(
-        "Principal axes of the rows.", "(n_components, n_features_in_)", when="with Euclidean distances of rows"
+        "Principal axes of the points.", "(n_components, n_features_in_)", when="with Euclidean distances of rows"
     )
     mean_: Array = attribute("Mean of each column.", "(n_features_in_,)", when="with Euclidean distances of rows")
     points_: Array | None = attribute(
-        "Rows that new rows are compared with; None for a precomputed matrix.", when="where distances were needed"
+        "Points with which new points are compared, or None for a precomputed matrix.",
+        when="where distances were needed",
     )
     weights_: Array = attribute(
         "½ Z Λ^-1, for the out-of-sample extension.", "(m, n_components)", when="where distances were needed"
@@ -163,7 +166,7 @@ class ClassicalMDS(
         "Mean squared distance of each point to the others.", "(m,)", when="where distances were needed"
     )
     unit_: float = attribute(
-        "Number that distances are divided by; 1 unless their squares would overflow or underflow.",
+        "Number by which distances are divided: 1 unless their squares would overflow or underflow.",
         when="where distances were needed",
     )
 
@@ -223,12 +226,10 @@ class ClassicalMDS(
     def _distances(self, rows: Rows, run: Run, keep: np.ndarray | None) -> Array:
         """Return the distances of the points to scale, in the precision of the rows."""
         given = self.metric == "precomputed"
-        self._require(rows, run, rows.n if keep is None else int(keep.sum()))
         if keep is not None:
             X = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         else:
             X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # a given matrix is checked below
-            self._require(rows, run, X.shape[0])  # the number of rows in chunks was not known before
             X = X if given else own_array(rows, X)
         self.points_ = None if given else X
         if not given:
@@ -241,26 +242,11 @@ class ClassicalMDS(
             D = check_distances(D)
         return D
 
-    def _require(self, rows: Rows, run: Run, m: int | None) -> None:
-        """Raise an error, before allocating it, where the distance matrix exceeds the memory budget."""
-        if m is None:
-            return
-        size = rows.dtype.itemsize
-        at_hand = isinstance(rows, ArrayRows) and self.metric == "precomputed" and m == rows.d
-        needed = 0 if at_hand else m * m * size
-        needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
-        needed += 0 if at_hand else (1 if rows.in_memory else 2) * m * rows.d * size  # the rows, too, are kept
-        remedy = "Choose `n_landmarks`" if self.n_landmarks is None else "Choose fewer landmarks"
-        run.require(needed, f"Classical MDS of {m} points", f"{remedy}, use `float32`")
-
     def _in_units(self, D: Array, run: Run) -> tuple[Array, float]:
         """Return distances whose squares do not overflow, and the number they were divided by."""
         unit = unit_of(D)
         if unit == 1:
             return D, unit
-        run.require(
-            2 * D.shape[0] ** 2 * ArrayRows(D).dtype.itemsize, "A rescaled copy of the distances", "Use fewer rows"
-        )
         return D / unit, unit
 
     def _constant(self, D: Array, run: Run, unit: float) -> float:
@@ -344,11 +330,11 @@ class ClassicalMDS(
         measure = None if self.points_ is None else DistancesTo.of(self.points_, *self._measure())
         return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_, self.unit_)
 
-    def _kept_points(self) -> int:
+    def _working_width(self) -> int:
         return self.n_features_in_ if "components_" in vars(self) else int(self.weights_.shape[0])
 
     def _placed(self, place: Callable[[Array], Array], rows: Rows, run: Run) -> Array:
         """Return the coordinates of all rows, in memory also where the rows are not."""
-        width = self.n_components if isinstance(place, Affine) else self._kept_points()
+        width = self.n_components if isinstance(place, Affine) else self._working_width()
         Z = run.gather(place, in_slabs(rows, width), self.n_components, name="embedding new rows")
         return to_numpy(Z) if is_dask(Z) else Z

@@ -45,12 +45,12 @@ class CorrespondenceAnalysis(
 
     Problem: for the table of relative frequencies P with row masses r and column masses c, the best approximation of
     rank k of the standardized residuals S = D_r^(-1/2) (P - r c') D_c^(-1/2). Its squared singular values are the
-    principal inertias; their sum is chi²/n of the test of independence.
+    principal inertias, and their sum is chi²/n of the test of independence.
 
-    1. Sum the rows and the columns of the table (``math.correspondence.profiles``).
+    1. Sum the rows and the columns of the table.
     2. Divide each row by its sum (its profile) and each column by the square root of its mass. The principal axes of
-       these rows, weighted by their masses, are the right singular vectors of S (``math.spectra.principal_axes``).
-    3. Standard coordinates of the columns are V / sqrt(c), principal coordinates sqrt(λ) times these.
+       these rows, weighted by their masses, are the right singular vectors of S.
+    3. The standard coordinates of the columns are V / sqrt(c), and their principal coordinates sqrt(λ) times these.
     4. Transform by the transition formula: a row lies at the mean of the standard coordinates of the columns, weighted
        by its profile.
 
@@ -61,11 +61,10 @@ class CorrespondenceAnalysis(
 
     Notes
     -----
-    Cost: that of PCA of the table, and one more pass for the margins; sparse tables stay sparse. Memory: d² numbers up
-    to 2,000 columns, and one number per row.
+    Sparse tables stay sparse.
 
-    A row of zeros has no profile. It has no influence on the axes, lies at the centroid, and ``fit`` warns; a column of
-    zeros likewise. FactoMineR drops both with a warning; MASS raises an error.
+    A row of zeros has no profile. It has no influence on the axes, lies at the centroid, and ``fit`` warns. The same
+    holds for a column of zeros. FactoMineR drops both with a warning, and MASS raises an error.
 
     ``row_points(X)`` has the masses, inertias, contributions and squared cosines of rows, ``column_points_`` those of
     the columns. New rows are supplementary rows: ``transform`` places them without an influence on the axes.
@@ -98,7 +97,7 @@ class CorrespondenceAnalysis(
     )
     grand_total_: float = attribute("Sum of the table.")
     n_components_: int = attribute("Number of axes.")
-    n_iter_: int = attribute("Number of iterations; 0 for a direct solver and for ARPACK.")
+    n_iter_: int = attribute("Number of iterations, or 0 for a direct solver.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the margins, then the weighted principal axes of the row profiles."""
@@ -127,8 +126,8 @@ class CorrespondenceAnalysis(
             if empty:
                 some = f"1 {what} contains" if empty == 1 else f"{empty} {what}s contain"
                 warn(
-                    f"{type(self).__name__}: {some} only zeros in {rows.source}, without influence on the axes, at the "
-                    f"origin of the map. Drop {what}s of zeros from the table."
+                    f"{type(self).__name__}: {some} only zeros in {rows.source}. Such a {what} has no influence on "
+                    f"the axes and lies at the origin of the map. Drop {what}s of zeros from the table."
                 )
 
     def _count(self, n: int, d_used: int, d: int) -> int:

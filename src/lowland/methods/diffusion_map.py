@@ -18,7 +18,6 @@ from lowland.math.graphs.affinities import (
     edge_weights,
     kernel_sum_bandwidth,
     median_squared,
-    require_graph,
     sampled_distances,
     submatrix,
 )
@@ -38,6 +37,7 @@ from lowland.methods.base.neighborhood import (
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    keep_components,
     neighbors_algorithm_parameter,
     own_points,
     rows_at,
@@ -62,16 +62,15 @@ class DiffusionMap(
 ):
     """Diffusion map: coordinates whose Euclidean distances are the diffusion distances of a random walk on the data.
 
-    The diffusion distance after t steps of the random walk P = D^(-1)K with stationary distribution π is
-    |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k. It is the Euclidean distance of z = (λ_1^t ψ_1, λ_2^t ψ_2, …), with the
-    eigenvalues and eigenvectors Pψ = λψ after the constant ψ_0; the first k coordinates are kept.
+    The diffusion distance after t steps of the random walk P = D^(-1)K with stationary distribution π is |z_i - z_j|² =
+    sum_k (P^t_ik - P^t_jk)²/π_k. It is the Euclidean distance of z = (λ_1^t ψ_1, λ_2^t ψ_2, …), with the eigenvalues
+    and eigenvectors Pψ = λψ after the constant ψ_0. The first k coordinates are kept.
 
-    1. Compute the distances d of all pairs (``math.distances.to_points``) or of neighbors
-       (``math.neighbors.search``).
-    2. Choose the bandwidth ε (``math.graphs.affinities``) and set K = exp(-d²/ε).
-    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α (``math.graphs.laplacian``).
-    4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``math.graphs.laplacian``).
-    5. New rows: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ (``math.graphs.nystrom``).
+    1. Compute the distances d of all pairs or of neighbors.
+    2. Choose the bandwidth ε and set K = exp(-d²/ε).
+    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α.
+    4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π.
+    5. New points: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ.
 
     See Also
     --------
@@ -80,9 +79,6 @@ class DiffusionMap(
 
     Notes
     -----
-    Cost: n² (d + 20 k) operations and 8 n² bytes. With n_neighbors: the neighbor search, then hundreds of products
-    with a sparse matrix.
-
     Prefer ``SpectralEmbedding`` if only the edges of a neighbor graph matter, ``Isomap`` if geodesic distances should
     be preserved. Later coordinates can be functions of earlier ones.
 
@@ -107,25 +103,30 @@ class DiffusionMap(
 
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int | None = param(
-        None, "Number of neighbors in a sparse kernel; None uses all pairs, n² numbers.", at_least=1
+        None,
+        "Number of neighbors in a sparse kernel. Fewer are faster and more local. None uses all pairs, n² numbers.",
+        at_least=1,
     )
     epsilon: float | Literal["auto", "median"] = param(
         "auto",
-        "Bandwidth of the kernel exp(-d²/epsilon): a number, 'auto' (where the sum of the kernel grows fastest) or "
-        "'median' (the median of d²).",
+        "Bandwidth of the kernel exp(-d²/epsilon): a number, 'auto' (where the sum of the kernel grows fastest) "
+        "or 'median' (the median of d²). A small bandwidth isolates points, a large one blurs the geometry.",
         above=0,
     )
     alpha: float = param(
-        1.0, "Density normalization: 0 (none) to 1 (full, removes the effect of the density).", at_least=0, at_most=1
+        1.0,
+        "Density normalization, from 0 (none) to 1 (full: the sampling density has no effect).",
+        at_least=0,
+        at_most=1,
     )
     t: float | Literal["auto"] = param(
         1.0,
-        "Diffusion time, the number of steps of the random walk; 'auto' is the smallest integer with "
-        "(λ_(k+1) / λ_1)^t at most 0.1.",
+        "Diffusion time, the number of steps of the random walk. A longer time shrinks the later coordinates "
+        "more. 'auto' is the smallest integer with (λ_(k+1) / λ_1)^t at most 0.1.",
         at_least=0,
     )
     metric: str | Callable[..., Any] = param(
-        "euclidean", "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix."
+        "euclidean", "Distance metric, a function of two points, or 'precomputed': X is a distance matrix."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
     neighbors_algorithm: NeighborsAlgorithm = neighbors_algorithm_parameter()
@@ -140,12 +141,12 @@ class DiffusionMap(
     diffusion_time_: float = attribute("Diffusion time t.")
     epsilon_: float = attribute("Bandwidth of the kernel.")
     dimension_: float | None = attribute(
-        "Intrinsic dimension estimated from the growth of the kernel sum; None unless epsilon='auto'."
+        "Intrinsic dimension estimated from the growth of the kernel sum, or None unless epsilon='auto'."
     )
     stationary_: Array = attribute("Stationary distribution π of the random walk.", "(n_samples_ - n_excluded_,)")
-    density_: Array = attribute("Density normalization q^-alpha of each embedded row.", "(n_samples_ - n_excluded_,)")
+    density_: Array = attribute("Density normalization q^-alpha of each embedded point.", "(n_samples_ - n_excluded_,)")
     reach_: Array | None = attribute(
-        "Distance of each embedded row to its last neighbor, for new rows; None without a neighbor search.",
+        "Distance of each embedded point to its last neighbor, for new points. None without a neighbor search.",
         "(n_samples_ - n_excluded_,)",
     )
 
@@ -187,11 +188,10 @@ class DiffusionMap(
 
     def _neighbor_kernel(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
         """The kernel of neighbors and of each point with itself, a sparse matrix, and its connected components."""
-        require_graph(X.shape[0], self.n_neighbors, self.n_components, run)
         neighborhood = self._neighborhood()
         found = neighborhood.find(X, run, given)
         components = neighborhood.join(found, X, run)
-        self.__dict__.update(components.attributes(X))
+        keep_components(self, components, X)
         graph, kept = components.graph, components.kept
         if not np.any(graph.length > 0):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
@@ -206,15 +206,13 @@ class DiffusionMap(
     def _pair_kernel(self, X: Array, run: Run, rows: Rows) -> tuple[Array, np.ndarray]:
         """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
-        size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set `n_neighbors`")
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
         xp, width = xp_of(D), math.prod(D.shape[1:])
         K = xp.concat([xp.exp(-((D[part, ...] / self.epsilon_**0.5) ** 2)) for part in pulsed_slices(n, width)])
         label = affinity_components(K, loops=True)
-        components = self._neighborhood().split(None, label, "Raise `epsilon`")
-        self.__dict__.update(components.attributes(X))
+        components = self._neighborhood().split(label, "Raise `epsilon`")
+        keep_components(self, components, X)
         kept = components.kept
         self.reach_ = None
         self.points_ = None if given else own_points(X, rows, kept)

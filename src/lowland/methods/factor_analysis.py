@@ -26,7 +26,7 @@ from lowland.math.factors.adequacy import (
     too_many_factors,
 )
 from lowland.math.factors.correlations import Correlations, checked_noise, looks_like_covariance, moments_of_covariance
-from lowland.math.factors.likelihood_searches import MANY, FactorEstimate
+from lowland.math.factors.likelihood_searches import FactorEstimate
 from lowland.math.factors.maximum_likelihood import factor_loadings, fewest_by_bic
 from lowland.math.factors.model import FactorModel, FitFactors, in_units
 from lowland.math.factors.rotations import Kind, Rotation, rotate, unrotated
@@ -52,7 +52,6 @@ from lowland.methods.base.params import check_parameters
 from lowland.run.run import Run, run_for
 
 _IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser normalization removes them
-_COPIES, _COPIES_WIDE = 8, 4  # d x d matrices held at once: by Newton's method, and where there are few rows
 _SQUARE = "X is square and symmetric. If it is a covariance or correlation matrix, call fit_covariance(S, n_samples)."
 _FEW_COLUMNS, _STARTS = 50, 5  # up to this many columns, further initializations cost milliseconds
 
@@ -78,25 +77,19 @@ class FactorAnalysis(
     variance ψ_j. Maximize the likelihood of the rows over W and ψ. The covariance of the model is WW' + Ψ, and W is
     determined up to a rotation.
 
-    1. Sum the moments of the rows (``math.statistics.moments``) and compute the correlations. The likelihood does not
-       depend on the units of the columns.
-    2. Estimate uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation-maximization
-       (``math.factors.maximum_likelihood``).
-    3. Rotate the loadings toward simple structure (``math.factors.rotations``).
-    4. Test the fit and the sampling adequacy (``math.factors.adequacy``); compute the weights of the factor scores
-       (``math.factors.model``).
+    1. Sum the moments of the data and compute the correlations. The likelihood does not depend on the units of the
+       columns.
+    2. Estimate uniquenesses and loadings, by L-BFGS on the uniquenesses or by expectation-maximization.
+    3. Rotate the loadings toward simple structure.
+    4. Test the fit and the sampling adequacy, and compute the weights of the factor scores.
 
     See Also
     --------
-    PCA : components of the whole variance, without noise of each column.
+    PCA : components of the whole variance, without noise specific to a column.
     FastICA : independent instead of uncorrelated factors.
 
     Notes
     -----
-    Cost: one pass over the rows, n d² operations, then about ten eigenproblems of size d x d, independent of the number
-    of rows. From 400 columns on, about twenty partial eigendecompositions with k pairs each; n² d operations each where
-    there are fewer rows than columns (``math.factors.likelihood_searches``). Memory: d² numbers.
-
     Prefer ``PCA`` to describe variance rather than correlation, or where the noise is the same in all columns.
 
     ``n_components=None`` means as many factors as columns, as in scikit-learn. The model is then not identified: any
@@ -127,52 +120,63 @@ class FactorAnalysis(
     )
     tol: float = param(
         1e-2,
-        "Increase of the log-likelihood below which the fit stops. With fewer than 400 columns, 'uniqueness' always "
-        "converges to the maximum.",
+        "Increase of the log-likelihood below which the fit stops. A smaller one is more accurate and slower. "
+        "With fewer than 400 columns, 'uniqueness' always converges to the maximum.",
         at_least=0,
     )
     copy: bool = ignored(True, "the input is never modified")
     max_iter: int = param(1000, "Maximum number of iterations.", at_least=1)
     noise_variance_init: np.ndarray | Sequence | None = param(
         None,
-        "Initial noise variances, one per column; None: a fraction of the variance that other columns cannot predict.",
+        "Initial noise variances, one per column. None means a fraction of the variance that other columns cannot "
+        "predict.",
     )
     svd_method: Literal["lapack", "randomized"] = ignored("randomized")
     iterated_power: int = ignored(3, at_least=0)
-    rotation: Kind | None = param(None, "Rotation of the loadings; None: unrotated, with W'Ψ^-1 W diagonal.")
+    rotation: Kind | None = param(None, "Rotation of the loadings. None leaves them unrotated, with W'Ψ^-1 W diagonal.")
     random_state: RandomState = param(0, "Seed of the random initializations.", at_least=0)
     method: Literal["uniqueness", "em"] = param(
-        "uniqueness", "'uniqueness': Newton's method on the uniquenesses; 'em': expectation-maximization."
+        "uniqueness",
+        "'uniqueness' is L-BFGS on the uniquenesses, 'em' is expectation-maximization, which is slower.",
     )
     scores: Literal["regression", "bartlett"] = param(
         "regression",
-        "Factor scores that transform returns: the conditional mean of the factors, or unbiased estimates.",
+        "Factor scores that transform returns: their conditional mean ('regression'), or unbiased estimates "
+        "('bartlett').",
     )
     kaiser: bool | Literal["target"] = param(
         False,
-        "Kaiser normalization: scale rows of loadings to unit length during the rotation. For promax, True normalizes "
-        "the varimax rotation (R's promax), 'target' also the powers of its loadings (SPSS).",
+        "Kaiser normalization: scale the loadings of each column to unit length during the rotation. For promax, "
+        "True normalizes the varimax rotation (R's promax), 'target' also the powers of its loadings (SPSS).",
     )
     gamma: float = param(
-        0.0, "Parameter of oblimin; 0 is quartimin, larger values allow higher factor correlations.", at_most=1
+        0.0, "Parameter of oblimin. 0 is quartimin. Larger values allow higher factor correlations.", at_most=1
     )
-    delta: float = param(0.01, "Parameter of geomin, added to the squared loadings.", above=0)
-    power: float = param(4.0, "Power of promax.", above=1)
+    delta: float = param(
+        0.01,
+        "Parameter of geomin, added to the squared loadings. A larger one is smoother, with fewer local minima "
+        "and less simple loadings.",
+        above=0,
+    )
+    power: float = param(
+        4.0, "Power of promax. A larger one gives simpler loadings and more correlated factors.", above=1
+    )
     n_starts: int | None = param(
         None,
-        "Number of initializations of fit and rotation; None: 5 for the fit of up to 50 columns, otherwise 1.",
+        "Number of initializations of fit and rotation. More of them are less likely to miss the maximum. None "
+        "means 5 for the fit of up to 50 columns, otherwise 1.",
         at_least=1,
     )
     min_uniqueness: float = param(
         1e-6,
-        "Lower bound of the uniquenesses; 0.005 is common in psychology.",
+        "Lower bound of the uniquenesses. 0.005 is common in psychology.",
         above=0,
         at_most=0.5,
     )
     missing: Literal["em"] | None = param(
         None,
-        "How NaN is handled. 'em': full-information maximum likelihood of the incomplete rows, by "
-        "expectation-maximization; None: NaN is an error.",
+        "How NaN is handled. With 'em', expectation-maximization maximizes the likelihood of the observed values "
+        "(full information). None means that NaN is an error.",
     )
 
     missing_fraction_: float = attribute("Fraction of the values that are missing.", when="if missing is set")
@@ -187,13 +191,14 @@ class FactorAnalysis(
     )
     structure_: Array = attribute("Correlations of the columns with the factors.", "(n_features_in_, n_components_)")
     factor_correlation_: Array = attribute(
-        "Correlations of the factors; the identity for an orthogonal rotation.", "(n_components_, n_components_)"
+        "Correlations of the factors, which are the identity for an orthogonal rotation.",
+        "(n_components_, n_components_)",
     )
     ss_loadings_: Array = attribute("Sum of squared loadings per factor.", "(n_components_,)")
     explained_variance_ratio_: Array = attribute(
         "Fraction of the variance of the standardized columns per factor.", "(n_components_,)"
     )
-    rotation_: Rotation | None = attribute("The rotation and its criterion; None where unrotated.")
+    rotation_: Rotation | None = attribute("The rotation and its criterion, or None if unrotated.")
     score_weights_: Array = attribute("Matrix from centered rows to factor scores.", "(n_components_, n_features_in_)")
     loglike_: list[float] = attribute("Log-likelihood after each iteration.")
     start_loglike_: list[float] = attribute("Final log-likelihood of each initialization.")
@@ -201,13 +206,13 @@ class FactorAnalysis(
     bic_: float = attribute("Bayesian information criterion.")
     dof_: int = attribute("Degrees of freedom of the model.")
     fit_test_: ChiSquare | None = attribute(
-        "Chi-square test that n_components_ factors suffice; None without degrees of freedom or enough rows."
+        "Chi-square test that n_components_ factors suffice. None without degrees of freedom or enough rows."
     )
     kmo_: Adequacy | None = attribute(
-        "Kaiser-Meyer-Olkin measure of sampling adequacy; None where the correlation matrix is singular."
+        "Kaiser-Meyer-Olkin measure of sampling adequacy. None if the correlation matrix is singular."
     )
     sphericity_: ChiSquare | None = attribute(
-        "Bartlett's test that no columns are correlated; None where the correlation matrix is singular."
+        "Bartlett's test that no columns are correlated. None if the correlation matrix is singular."
     )
     heywood_: tuple[int, ...] = attribute("Columns whose uniqueness is at its lower bound (Heywood cases).")
     constant_: tuple[int, ...] = attribute("Constant columns.")
@@ -243,8 +248,6 @@ class FactorAnalysis(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments; everything else follows from them."""
-        copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
-        run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         if self.missing is not None:
             with spooled(rows) as kept:
                 found = available_columns(kept, run, weights)

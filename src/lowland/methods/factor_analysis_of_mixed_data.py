@@ -45,10 +45,10 @@ class FactorAnalysisOfMixedData(
     Problem: the axes z that maximize the sum over the columns of their squared correlation with z: r² for a column of
     numbers, the correlation ratio η² for a column of categories.
 
-    1. Find the levels of the columns of categories, in one pass if there is text (``data.categories``).
-    2. Sum the moments of the numbers and of the indicators of all levels (``math.correspondence.categories``).
+    1. Find the levels of the columns of categories, in one pass if there is text.
+    2. Sum the moments of the numbers and of the indicators of all levels.
     3. Divide each number by its standard deviation and each indicator by the square root of its proportion, and compute
-       the leading eigenpairs of the covariance (``math.spectra.leading``).
+       the leading eigenpairs of the covariance.
     4. Transform by centering, dividing and projecting.
 
     See Also
@@ -59,10 +59,9 @@ class FactorAnalysisOfMixedData(
 
     Notes
     -----
-    Cost: one pass over the rows (two with text) and n K² + K³ operations for K numbers and levels. Memory: K² numbers;
-    a file may be larger than memory.
+    A file may be larger than memory.
 
-    With numbers only it is PCA of standardized columns (divisor n); with categories only, the eigenvalues are Q times
+    With numbers only it is PCA of standardized columns (divisor n). With categories only, the eigenvalues are Q times
     those of ``MultipleCorrespondenceAnalysis`` with Q columns.
 
     Text, categories and booleans are categories, everything else is numbers. A column of numbers that are codes becomes
@@ -89,13 +88,15 @@ class FactorAnalysisOfMixedData(
         at_least=1)  # fmt: skip
     categorical_features: str | Sequence[Any] | None = param(
         None,
-        "Columns of numbers to treat as categories: their names or positions; a string has names separated by commas.",
+        "Columns of numbers to treat as categories: their names or positions. A string contains names separated "
+        "by commas.",
     )
     missing: Literal["error", "category"] = param(
-        "error", "Missing categories: an error, or a level of their own in each column. Missing numbers are an error."
+        "error", "Missing categories are an error, or become a level of their column. Missing numbers are an error."
     )
     handle_unknown: Literal["error", "ignore"] = param(
-        "error", "Categories in new rows that the training data does not have: an error, or placed at the mean."
+        "error",
+        "Categories of new rows that do not occur in the training data are an error, or are placed at the mean.",
     )
 
     eigenvalues_: np.ndarray = attribute("Inertia along each axis, descending.", "(n_components_,)")
@@ -114,7 +115,7 @@ class FactorAnalysisOfMixedData(
         "(n_features_in_, n_components_)",
     )
     column_contributions_: np.ndarray = attribute(
-        "Contribution of each column to each axis; they sum to 1.", "(n_features_in_, n_components_)"
+        "Contribution of each column to each axis. They sum to 1.", "(n_features_in_, n_components_)"
     )
     mean_: np.ndarray = attribute("Mean of each number, then proportion of each level.", "(n_numeric + n_levels,)")
     scale_: np.ndarray = attribute(

@@ -39,16 +39,13 @@ class FastICA(
     """Independent component analysis: columns as linear mixtures of statistically independent, non-Gaussian sources.
 
     Problem: x = A s with independent, non-Gaussian sources s and an unknown mixing matrix A. Find y = W K(x - mean),
-    where K whitens the rows and W is orthogonal, that maximizes the sum of the negentropies J(y_i). This minimizes the
-    mutual information of y.
+    where K whitens the points and W is orthogonal, that maximizes the sum of the negentropies J(y_i). This minimizes
+    the mutual information of y.
 
-    1. Whiten: project to the principal axes and scale to unit variance (``math.ica.whitened_rows``).
-       Directions without variance are dropped.
-    2. Rotate the whitened rows to an extremum of a contrast E G(y_i) (``math.ica.whitened_rows``,
-       ``math.ica.ica``): all components at once (parallel), one by one (deflation), or by a quasi-Newton
-       method with a line search (picard).
-    3. Estimate the negentropy of each component, and its mutual information with the others
-       (``math.ica.negentropy``).
+    1. Whiten: project to the principal axes and scale to unit variance. Directions without variance are dropped.
+    2. Rotate the whitened points to an extremum of a contrast E G(y_i): all components at once (parallel), one by one
+       (deflation), or by a quasi-Newton method with a line search (picard).
+    3. Estimate the negentropy of each component, and its mutual information with the others.
     4. Sort the components by negentropy, largest first, and make the largest weight of each source positive. The
        sources are y, and x = mean + A y.
 
@@ -59,10 +56,6 @@ class FastICA(
 
     Notes
     -----
-    Cost: one pass to whiten, n d² operations, then n k² per iteration. The whitened rows are kept in memory where the
-    budget allows, and otherwise computed again in each pass. From a million whitened numbers on, the search begins in
-    float32.
-
     Prefer ``PCA`` to describe variance. Gaussian data has no independent components to find: every rotation of it is
     equally independent.
 
@@ -88,14 +81,21 @@ class FastICA(
     True
     """
 
-    n_components: int | None = positional(None, "Number of sources; None: the rank of the centered data.", at_least=1)
+    n_components: int | None = positional(
+        None,
+        "Number of sources. Fewer keep only the leading principal components. None means the rank of the centered "
+        "data.",
+        at_least=1,
+    )
     algorithm: Literal["parallel", "deflation", "picard"] = param(
         "parallel",
-        "'parallel': all components at once; 'deflation': one by one; 'picard': quasi-Newton, the most robust.",
+        "'parallel' finds all components at once, 'deflation' one by one. 'picard' is a quasi-Newton method, the "
+        "most robust.",
     )
     whiten: Literal["unit-variance", "arbitrary-variance"] | bool = param(
         "unit-variance",
-        "Variance of the sources: 1, or 1/n ('arbitrary-variance', as in scikit-learn); False: X is already white.",
+        "Variance of the sources: 1, or 1/n ('arbitrary-variance', as in scikit-learn). False means that X is "
+        "already white.",
     )
     fun: Literal["logcosh", "exp", "cube"] | Callable[..., Any] = param(
         "logcosh", "Contrast function, or a function that returns its derivative g(x) and the mean of g'(x)."
@@ -104,13 +104,15 @@ class FastICA(
     max_iter: int = param(200, "Maximum number of iterations.", at_least=1)
     tol: float = param(
         1e-4,
-        "Tolerance: 1 - |cosine| between successive components; for 'picard', the largest gradient entry.",
+        "Tolerance: 1 - |cosine| between successive components, or for 'picard' the largest entry of the "
+        "gradient. A smaller one takes more iterations.",
         at_least=0,
     )
-    w_init: Any | None = param(None, "Initial W for the whitened rows, (k, k); None: random.")
+    w_init: Any | None = param(None, "Initial W for the whitened points, (k, k). None means random.")
     whiten_solver: Literal["svd", "eigh"] = param(
         "svd",
-        "'eigh': by the covariance; 'svd': the same, but factors the rows where squaring would lose precision.",
+        "'eigh' whitens by the covariance. 'svd' does the same, but factors the data where squaring would lose "
+        "precision.",
     )
     random_state: RandomState = param(None, "Seed of the initial W.", at_least=0)
 
@@ -120,9 +122,9 @@ class FastICA(
     whitening_: Array = attribute(
         "Whitening matrix, scaled as in scikit-learn.", "(k, n_features_in_)", when="where whiten is not False"
     )
-    negentropy_: Array = attribute("Negentropy of each component, in nats; 0 for a Gaussian component.", "(k,)")
+    negentropy_: Array = attribute("Negentropy of each component, in nats. A Gaussian component has 0.", "(k,)")
     mutual_information_: Array = attribute(
-        "Mutual information of each component with all others, in nats; NaN with too few rows.", "(k,)"
+        "Mutual information of each component with all others, in nats. NaN with too few points.", "(k,)"
     )
     n_gaussian_: int = attribute("Number of components that are not significantly non-Gaussian.")
     choice_: ComponentChoice = attribute("Number of components and how it was chosen.")
@@ -163,7 +165,6 @@ class FastICA(
                     "dimension.",
                     UserWarning,
                 )
-            run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
             return already_white(rows, run)
         found = whitened(rows, run, None if k is None else min(k, rows.d), exact=self.whiten_solver == "svd")
         if k is not None and found.k < k:
@@ -197,7 +198,7 @@ class FastICA(
     def _keep(self, found: WhitenedRows, unmixing: Unmixing, rows: Rows) -> None:
         """Describe and sort the components; set the fitted attributes in the precision of the data."""
         B, shift = found.standardized(unmixing.W)
-        white = found.white.single or found.white  # the functions are bounded: float32 is enough for their means
+        white = found.white
         shape = white.run.fold(white.rows, partial(shape_sums, B, shift, white.whiten), name="evaluating components")
         J = to_numpy(negentropies(shape))
         order = np.argsort(-J, kind="stable")

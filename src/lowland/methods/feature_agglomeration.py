@@ -54,21 +54,21 @@ class FeatureAgglomeration(
     cost=costs.column_tree,
     scale_free=True,
     streams=True,
+    all_rows=(lambda p: p.connectivity is not None and p.linkage == "ward", "with `connectivity` and Ward's linkage"),
     width_parameter="n_clusters",
     min_rows=1,
 ):
-    """Feature agglomeration: hierarchical clustering of the columns; each cluster becomes one column, its mean.
+    """Feature agglomeration: hierarchical clustering of the columns, with one new column for each cluster.
 
     Problem: starting with one cluster per column, repeatedly merge the two nearest clusters A and B. Ward's linkage
     merges those with the smallest increase of the within-cluster sum of squares, |A||B|/(|A| + |B|) · |m_A - m_B|²,
-    where m is the mean column; average, complete and single linkage use the mean, largest or smallest distance between
+    where m is the mean column. Average, complete and single linkage use the mean, largest or smallest distance between
     their columns. The tree is then cut into k clusters.
 
     1. Compute the distances of all pairs of columns: Euclidean, cosine and correlation distances from the moments in
-       one pass; pairs that would suffer from cancellation are recomputed from their differences in a second pass
-       (``math.selection.column_clustering``).
-    2. Merge clusters with the nearest-neighbor chain algorithm; with ``connectivity``, by scikit-learn's constrained
-       trees (``math.selection.column_clustering``).
+       one pass. Pairs that would suffer from cancellation are recomputed from their differences in a second pass.
+    2. Merge clusters with the nearest-neighbor chain algorithm, or with ``connectivity`` by scikit-learn's constrained
+       trees.
     3. Cut the tree at a number of clusters or at a height.
     4. ``transform`` averages the columns of each cluster. The inverse transform assigns every column the value of its
        cluster.
@@ -80,8 +80,6 @@ class FeatureAgglomeration(
 
     Notes
     -----
-    Cost: n d² operations in one pass for the distances, d² for the tree; memory of order d².
-
     Standardize columns in different units first, or use metric='correlation'. Prefer ``PCA`` if arbitrary linear
     combinations of the columns are acceptable: it keeps more variance with as many components. Prefer
     ``SequentialFeatureSelector`` to keep some columns unchanged.
@@ -104,12 +102,15 @@ class FeatureAgglomeration(
     """
 
     n_clusters: int | None = positional(
-        2, "Number of clusters to cut the tree into; None if distance_threshold is set.", at_least=1
+        2,
+        "Number of clusters into which the tree is cut, and of columns of the result. None if distance_threshold "
+        "is set.",
+        at_least=1,
     )
     metric: str | Callable[..., Any] = param(
         "euclidean",
-        "Distance between columns: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or a "
-        "function that returns all pairwise distances. precomputed: X holds the distances.",
+        "Distance between columns: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or "
+        "a function that returns all pairwise distances, or precomputed: X holds the distances.",
     )
     memory: str | JoblibMemory | None = param(
         None,
@@ -118,21 +119,25 @@ class FeatureAgglomeration(
     )
     connectivity: Graph | Collection | Callable[..., Any] | None = param(
         None,
-        "Adjacency matrix of the columns that may merge, or a function that returns it. None: any two may merge.",
+        "Adjacency matrix of the columns that may merge, or a function that returns it. None means that any two "
+        "may merge.",
         wanted="a square matrix with one row and column per column of the data, a function that returns one, or None",
     )
     compute_full_tree: Literal["auto"] | bool = param(
-        "auto", "With connectivity: whether to continue merging below n_clusters. auto: if n_clusters is small."
+        "auto",
+        "With connectivity: whether to continue merging below n_clusters. 'auto' does so if n_clusters is small.",
     )
     linkage: Linkage = param(
-        "ward", "Distance between clusters: increase of variance, or the largest, mean or smallest distance."
+        "ward",
+        "Distance between clusters: 'ward' (increase of variance), or the largest ('complete'), the mean "
+        "('average') or the smallest ('single') distance of their columns.",
     )
     pooling_func: Literal["mean", "median", "max", "min"] | Callable[..., Any] = param(
         "mean", "Statistic that pools the columns of a cluster, or a function of them and axis=1."
     )
     distance_threshold: float | None = param(
         None,
-        "Cut the tree at this height instead of at n_clusters, which must be None.",
+        "Cut the tree at this height instead of at n_clusters, which must be None. A lower height gives more clusters.",
         at_least=0,
         at_most=math.inf,
     )
@@ -141,7 +146,7 @@ class FeatureAgglomeration(
     labels_: np.ndarray = attribute("Cluster of each column.", "(n_features_in_,)")
     n_clusters_: int = attribute("Number of clusters.")
     children_: np.ndarray = attribute(
-        "The two nodes of each merge; nodes below n_leaves_ are columns, node n_leaves_ + i is merge i.",
+        "The two nodes of each merge. Nodes below n_leaves_ are columns, node n_leaves_ + i is merge i.",
         "(n_merges, 2)",
     )
     distances_: np.ndarray = attribute("Distance between the two clusters of each merge.", "(n_merges,)")

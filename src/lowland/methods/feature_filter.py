@@ -27,8 +27,6 @@ from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.run.run import Run
 
-_FOR_ONE_PASS = "Choose `statistic='pearson'`, 'anova' or another statistic that needs only one pass, use fewer rows"
-
 
 class FeatureFilter(
     ColumnMap,
@@ -37,6 +35,7 @@ class FeatureFilter(
     group="Columns",
     cost=costs.column_scores,
     streams=True,
+    all_rows=(lambda p: callable(p.statistic) or p.statistic in IN_MEMORY, "for statistics of ranks or neighbors"),
     takes_sparse=True,
     reads_y=True,
     width_parameter="n_features_to_select",
@@ -48,12 +47,11 @@ class FeatureFilter(
     fitted. For mRMR (minimum redundancy, maximum relevance): the columns with the largest s(x_j, y) minus the mean of
     s(x_j, x_i) over the columns i that are already selected.
 
-    1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square
-       (``math.selection.column_statistics``). Or compute it in memory: Spearman correlation, distance correlation,
-       mutual information (``math.selection.dependence``).
-    2. For mRMR: add columns one at a time, each relevant and not redundant (``math.selection.filter_scores``).
+    1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square. Or compute it in memory:
+       Spearman correlation, distance correlation, mutual information.
+    2. For mRMR: add columns one at a time, each relevant and not redundant.
     3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a given false
-       discovery rate (``math.selection.filter_scores``).
+       discovery rate.
     4. ``transform`` returns the selected columns.
 
     See Also
@@ -63,11 +61,9 @@ class FeatureFilter(
 
     Notes
     -----
-    Cost: n d operations in one pass; d n log n for statistics in memory; n d² for mRMR, which needs all correlations.
-
     A filter scores each column alone, so it misses columns that are informative only together. Prefer
     ``SequentialFeatureSelector`` for those, ``L1Selector`` for a linear model, and ``PCA`` if linear combinations of
-    the columns are acceptable. Fit the filter inside a cross-validated pipeline: selection on all rows has seen the
+    the columns are acceptable. Fit the filter inside a cross-validated pipeline: a selection from all rows has used the
     test rows.
 
     References
@@ -99,56 +95,75 @@ class FeatureFilter(
 
     statistic: StatisticName | Callable[..., Any] = positional(
         "auto",
-        "Statistic that scores a column, or a function of X and y. auto: anova for classes, pearson for numbers.",
+        "Statistic that scores a column, or a function of X and y. 'auto' is anova for classes and pearson for "
+        "numbers.",
         wanted="'auto', 'variance', 'pearson', 'spearman', 'distance-correlation', 'mutual-information', 'anova', "
         "'chi2', 'mrmr', or a function of X and y",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "Number or fraction of columns to select. auto: half, unless `threshold` or false_discovery_rate is set.",
+        "Number or fraction of columns to select. 'auto' selects half, unless `threshold` or false_discovery_rate "
+        "is set.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
     threshold: float | None = param(
-        None, "Select the columns whose score exceeds this; correlations count by their absolute value."
+        None, "Select the columns whose score exceeds this. Correlations count by their absolute value."
     )
     false_discovery_rate: float | None = param(
-        None, "Select by p-value, with at most this expected fraction of false discoveries.", above=0, at_most=1
+        None,
+        "Select by p-value, with at most this expected fraction of false discoveries. A larger fraction selects "
+        "more columns.",
+        above=0,
+        at_most=1,
     )
     fdr_method: Literal["benjamini-hochberg", "benjamini-yekutieli"] = param(
-        "benjamini-hochberg", "Control of the false discovery rate; benjamini-yekutieli holds under any dependence."
+        "benjamini-hochberg",
+        "Control of the false discovery rate. 'benjamini-yekutieli' holds under any dependence and selects fewer "
+        "columns.",
     )
     target: Literal["auto", "classes", "numbers"] = param(
-        "auto", "Type of y. auto: strings, or integers with few distinct values and many rows each, are classes."
+        "auto",
+        "Type of y. With 'auto', strings are classes, and so are integers with few distinct values and many rows each.",
     )
-    n_neighbors: int = param(3, "Number of neighbors used to estimate mutual information.", at_least=1)
+    n_neighbors: int = param(
+        3,
+        "Number of neighbors used to estimate mutual information. More of them lower the variance and raise the bias.",
+        at_least=1,
+    )
     discrete_features: Literal["auto"] | bool | Sequence[float] | np.ndarray = param(
         "auto",
-        "Discrete columns, for mutual information: all, none, a mask or indices. auto: all if the rows are sparse.",
+        "Discrete columns, for mutual information: all, none, a mask or indices. 'auto' means all if the rows are "
+        "sparse, otherwise none.",
         wanted="'auto', True, False, a boolean mask over the columns, or column indices",
     )
     n_permutations: int = param(
-        0, "Number of permutations for p-values, for statistics that need the rows in memory; 999 is usual.", at_least=0
+        0,
+        "Number of permutations for p-values of statistics that need the rows in memory. The smallest p-value is "
+        "1 / (1 + n_permutations), so 999 is usual.",
+        at_least=0,
     )
     mrmr_form: Literal["difference", "quotient"] = param(
         "difference", "For mrmr: relevance minus redundancy, or relevance divided by redundancy."
     )
     mrmr_redundancy: Literal["correlation", "mutual-information"] = param(
-        "correlation", "For mrmr: measure of relevance and redundancy; correlation needs one pass."
+        "correlation",
+        "For mrmr: measure of relevance and redundancy. Correlation needs one pass, mutual information the rows "
+        "in memory.",
     )
     random_state: RandomState = param(None, "Seed of the permutations and of the noise that breaks ties.", at_least=0)
     missing: Literal["available"] | None = param(
         None,
-        "How NaN is handled. 'available': each column is scored by the rows in which it has a value, and transform "
-        "keeps NaN; None: NaN is an error.",
+        "How NaN is handled. With 'available', each column is scored by the rows in which it has a value, and "
+        "transform keeps NaN. None means that NaN is an error.",
     )
 
     scores_: np.ndarray = attribute(
-        "Score of each column; for mRMR the criterion when it was selected.", "(n_features_in_,)"
+        "Score of each column. For mRMR, the criterion when it was selected.", "(n_features_in_,)"
     )
     pvalues_: np.ndarray | None = attribute(
-        "p-value of each column; None where the statistic has no test.", "(n_features_in_,)"
+        "p-value of each column, or None if the statistic has no test.", "(n_features_in_,)"
     )
-    ranking_: np.ndarray = attribute("Rank of each column; 1 is the best.", "(n_features_in_,)")
+    ranking_: np.ndarray = attribute("Rank of each column. The best has rank 1.", "(n_features_in_,)")
     statistic_: str = attribute("Name of the statistic used.")
     relevance_: np.ndarray = attribute(
         "Relevance of each column: its association with y.", "(n_features_in_,)", when="with statistic='mrmr'"
@@ -236,8 +251,6 @@ class FeatureFilter(
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one at a time, and keep the path."""
         if self.mrmr_redundancy == "correlation":
-            remedy = "Choose `mrmr_redundancy='mutual-information'`, drop columns first by another statistic"
-            run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} correlation matrix", remedy)
             of = partial(ColumnsAndMoments.of, classes=target.n_classes)
             relevance = scoring.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
         else:
@@ -301,10 +314,6 @@ class FeatureFilter(
 
     def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
         """All rows on the host; sparse rows stay sparse."""
-        n = rows.n if y is None else len(y)
-        if not rows.in_memory and n is not None:
-            what = f"FeatureFilter(statistic={self.statistic!r}) needs all rows in memory, which"
-            run.require(2 * n * rows.d * rows.dtype.itemsize, what, _FOR_ONE_PASS)
         X = run.to_array(rows, f"FeatureFilter(statistic={self.statistic!r})")
         if y is not None and X.shape[0] != len(y):
             raise DataError(

@@ -48,8 +48,8 @@ class IncrementalPCA(
 
     Problem: that of PCA, S u = λ u, where S is the covariance matrix of all rows seen so far.
 
-    1. Merge the moments of each batch: count, mean and scatter matrix (``math.statistics.moments``).
-    2. Compute the leading eigenpairs of the covariance matrix when a result is first read (``math.spectra.leading``).
+    1. Merge the moments of each batch: count, mean and scatter matrix.
+    2. Compute the leading eigenpairs of the covariance matrix when a result is first read.
 
     See Also
     --------
@@ -57,12 +57,11 @@ class IncrementalPCA(
 
     Notes
     -----
-    Cost: b d² operations per batch of b rows, and d³ when a result is read after new rows. Memory: d² numbers. A batch
-    may have fewer rows than there are components.
+    A batch may have fewer rows than there are components.
 
     The result is exact for every batch size, unlike that of scikit-learn's class of this name, which truncates after
-    each batch. Prefer ``PCA`` where all data are available, also in a file larger than memory: it chooses among
-    solvers and accepts rules for the number of components.
+    each batch. Prefer ``PCA`` where all data is available, even in a file larger than memory: it chooses among solvers
+    and accepts rules for the number of components.
 
     References
     ----------
@@ -79,11 +78,11 @@ class IncrementalPCA(
     150
     """
 
-    n_components: int | None = positional(None, "Number of components; None for all.", at_least=1)
+    n_components: int | None = positional(None, "Number of components. None means all.", at_least=1)
     whiten: bool = param(False, "Scale each coordinate to unit variance.")
     copy: bool = ignored(True, "the input is never modified")
     batch_size: int | None = param(
-        None, "Rows per batch in fit; None chooses the fastest size. The result does not depend on it.", at_least=1
+        None, "Rows per batch in fit. None chooses the fastest size. The result does not depend on it.", at_least=1
     )
 
     var_: Array = attribute("Variance of each column, divisor n.", "(n_features_in_,)")
@@ -105,9 +104,6 @@ class IncrementalPCA(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments batch by batch, then solve."""
-        run.require(
-            3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use `PCA(svd_solver='randomized')`"
-        )
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +28,7 @@ from lowland.math.graphs.geodesics import (
     sweep_neighbors,
     symmetric_part,
 )
-from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.scaling.classical import Placement, Scaling, classical_scaling
 from lowland.methods.base import costs
@@ -38,21 +37,19 @@ from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
     SEARCHES,
-    Components,
     GraphMethod,
     Neighborhood,
     NeighborsAlgorithm,
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    keep_components,
     neighbors_algorithm_parameter,
     own_points,
     scikit_learn_neighbors,
     with_left_out,
 )
-from lowland.methods.base.plan import require_memory
 from lowland.methods.base.traits import StudyHints
-from lowland.run.cost import Size
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
@@ -75,13 +72,11 @@ class Isomap(
     problem of classical multidimensional scaling: minimize |B - ZZ'| over Z (n, k), where B = -½ J(D∘D)J and
     J = I - 11'/n. The solution is Z = V Λ^½, from the k largest eigenvalues Λ of B and their eigenvectors V.
 
-    1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
-       (``math.neighbors.connectivity``).
-    2. Compute the geodesic distances between all rows, or from landmarks to all rows
-       (``math.graphs.geodesics``).
-    3. Apply classical scaling to them (``math.scaling.classical``).
-    4. Rows that are not landmarks, and new rows: geodesic distances through the nearest training rows, then Gower's
-       formula.
+    1. Build the neighbor graph and handle its connected components.
+    2. Compute the geodesic distances between all points, or from landmarks to all points.
+    3. Apply classical scaling to them.
+    4. Place other points and new points by Gower's formula, from geodesic distances through their nearest training
+       points.
 
     See Also
     --------
@@ -91,9 +86,6 @@ class Isomap(
 
     Notes
     -----
-    Cost: for a graph with l edges, about n l operations for the shortest paths, 20 n² (k + 10) for the eigenvectors and
-    memory for n² numbers (float32 above 4,096 rows). With m landmarks: m l operations and m n numbers.
-
     Prefer ``PCA`` if the data is close to a linear subspace, and ``LocallyLinearEmbedding`` or ``SpectralEmbedding`` if
     only neighborhoods matter. A single short-circuit edge across a gap distorts the whole embedding: check
     ``neighbors_sweep``. Holes in the manifold stretch it, since shortest paths lead around them.
@@ -116,19 +108,25 @@ class Isomap(
     """
 
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
-    n_neighbors: int | None = param(5, "Number of neighbors of each row; None if `radius` is set.", at_least=1)
+    n_neighbors: int | None = param(
+        5,
+        "Number of neighbors of each point. With too few the graph is disconnected, with too many shortcuts cross "
+        "gaps. None if `radius` is set.",
+        at_least=1,
+    )
     radius: float | None = param(
-        None, "Connect all rows within this distance instead of the n_neighbors nearest.", above=0, at_most=math.inf
+        None, "Connect all points within this distance instead of the n_neighbors nearest.", above=0, at_most=math.inf
     )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto",
-        "'dense' computes all eigenvalues; 'auto' and 'arpack' compute the leading ones, iteratively above 1,000 rows.",
+        "'dense' computes all eigenvalues. 'auto' and 'arpack' compute the leading ones, iteratively above 1,000 "
+        "points.",
     )
     tol: float = param(
-        0.0, "Tolerance of the iterative eigenvalue solver; 0 means 1e-9, or 1e-8 for float32.", at_least=0
+        0.0, "Tolerance of the iterative eigenvalue solver. 0 means 1e-9, or 1e-8 for float32.", at_least=0
     )
     max_iter: int | None = param(
-        None, "Maximum number of iterations of the eigenvalue solver; None means no limit.", at_least=1
+        None, "Maximum number of iterations of the eigenvalue solver. None means no limit.", at_least=1
     )
     path_method: PathMethod = param(
         "auto", "Shortest-path algorithm: 'auto' and 'D' (Dijkstra), or 'FW' (Floyd-Warshall), which is slower."
@@ -137,30 +135,40 @@ class Isomap(
     n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     metric: str | Callable[..., float] = param(
         "minkowski",
-        "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
+        "Distance metric, a function of two points, or 'precomputed': X is a distance matrix or a sparse neighbor "
+        "graph.",
     )
-    p: float = param(2.0, "Power of the Minkowski metric; 2 is the Euclidean distance.", at_least=1, at_most=math.inf)
+    p: float = param(
+        2.0,
+        "Power of the Minkowski metric. 2 is the Euclidean distance, 1 the Manhattan distance.",
+        at_least=1,
+        at_most=math.inf,
+    )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     n_landmarks: int | None = param(
-        None, "Number of landmark rows (landmark Isomap); None uses all rows, which is exact.", at_least=2
+        None,
+        "Number of landmark points (landmark Isomap). Fewer are faster and less accurate. None uses all points, "
+        "which is exact.",
+        at_least=2,
     )
     random_state: RandomState = param(None, "Seed for the choice of landmarks.", at_least=0)
     disconnected: Policy = disconnected_parameter()
 
     dist_matrix_: Array = attribute(
-        "Geodesic distances between embedded rows; with landmarks, from the landmarks to all rows.",
+        "Geodesic distances between embedded points, or with landmarks from the landmarks to all points.",
         "(n_samples_, n_samples_) or (n_landmarks, n_samples_)",
     )
     eigenvalues_: Array = attribute("Largest eigenvalues of B, in decreasing order.", "(n_components,)")
     lowest_eigenvalue_: float = attribute(
-        "Most negative eigenvalue of B that was computed, or 0; negative if the geodesic distances are not Euclidean."
+        "Most negative eigenvalue of B that was computed, or 0. It is negative if the geodesic distances are not "
+        "Euclidean."
     )
-    landmarks_: Array | None = attribute("Row numbers of the landmarks; None without landmarks.", "(n_landmarks,)")
+    landmarks_: Array | None = attribute("Row numbers of the landmarks, or None without landmarks.", "(n_landmarks,)")
     weights_: Array = attribute(
-        "Weights of Gower's formula, for new rows.", "(n_landmarks or n_samples_, n_components)"
+        "Weights of Gower's formula, for new points.", "(n_landmarks or n_samples_, n_components)"
     )
     mean_squares_: Array = attribute(
-        "Mean squared geodesic distance of each row or landmark, for new rows.", "(n_landmarks or n_samples_,)"
+        "Mean squared geodesic distance of each point or landmark, for new points.", "(n_landmarks or n_samples_,)"
     )
 
     def _metric(self) -> Metric:
@@ -186,11 +194,8 @@ class Isomap(
         given = rows.is_sparse and neighborhood.metric.precomputed  # a graph, whose edges are checked there
         X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
         here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
-        size = Size(X.shape[0], X.shape[1], rows.dtype.itemsize)
-        if self.disconnected != "largest":  # how many rows are left is known only later
-            require_memory(self, size, self._less_memory())
         found = neighborhood.graph(X, here, graph)
-        self.__dict__.update(found.attributes(X))
+        keep_components(self, found, X)
         if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
             raise DataError(
                 f"Isomap: distances of neighbors, at most {longest:.2g}, are too small to be squared. Rescale the "
@@ -198,7 +203,7 @@ class Isomap(
             )
         marks = self._landmarks(found)  # (m,) numbers among the embedded points, or None
         n = found.graph.n
-        self._require(replace(size, n=n), marks)
+        self._check_dimensions(n if marks is None else len(marks), "rows" if marks is None else "landmarks")
         double = n <= IN_DOUBLE and rows.dtype == np.float64
         D = geodesic_distances(
             found.graph,
@@ -244,16 +249,11 @@ class Isomap(
         mark[[int(np.argmax(label == c)) for c in without]] = True
         return np.flatnonzero(mark)
 
-    def _require(self, size: Size, marks: np.ndarray | None) -> None:
-        """Raise an error for more dimensions than the points span, or for more memory than the budget allows."""
-        m, points = (size.n, "rows") if marks is None else (len(marks), "landmarks")
+    def _check_dimensions(self, m: int, points: str) -> None:
+        """Raise an error for more dimensions than m points span."""
         if self.n_components >= m:
-            remedy = f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
+            remedy = f"Choose at most {m - 1}{', or more landmarks' * (points == 'landmarks')}."
             raise refusal(self, f"{m} {points} span at most {m - 1} dimensions.", remedy, "n_components")
-        require_memory(self, size, self._less_memory())
-
-    def _less_memory(self) -> str:
-        return "Set `n_landmarks`" if self.n_landmarks is None else "Lower `n_landmarks`"
 
     def _keep(self, scaling: Scaling) -> None:
         Z = self.embedding_
@@ -262,7 +262,7 @@ class Isomap(
             positive = "1 positive eigenvalue" if found.positive == 1 else f"{found.positive} positive eigenvalues"
             warn(
                 f"`Isomap(n_components={self.n_components})`: classical scaling of the geodesic distances has only "
-                f"{positive}; the other coordinates are zero. Lower `n_components`, or raise `n_neighbors`.",
+                f"{positive}, so the other coordinates are zero. Lower `n_components`, or raise `n_neighbors`.",
                 DataWarning,
             )
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
@@ -373,5 +373,5 @@ class Isomap(
             return place
         return ByGivenDistances(place, kept, None if p.radius else p.n_neighbors, p.radius)
 
-    def _kept_points(self) -> int:
+    def _working_width(self) -> int:
         return int(self.dist_matrix_.shape[1])

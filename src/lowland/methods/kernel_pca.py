@@ -11,11 +11,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, as_double, is_sparse, to_numpy, xp_of
-from lowland.data.open import open_rows, opened_once
-from lowland.data.rows import ArrayRows, Rows, own_array
+from lowland.data.open import opened_once
+from lowland.data.rows import ArrayRows, Rows, in_slabs, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.kernel_functions import KernelWith, median_gamma, rows_of
-from lowland.math.distances.to_points import in_slabs
 from lowland.math.spectra.kernel_axes import (
     FeatureCoordinates,
     FeatureSpaceRequest,
@@ -26,11 +25,11 @@ from lowland.math.spectra.kernel_axes import (
     landmark_axes,
     linear_axes,
 )
-from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
+from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, ridge_coefficients
 from lowland.math.statistics.sampling import SelectedRows, count_rows
 from lowland.methods.base import costs
 from lowland.methods.base.choices import choose_landmarks, ignored, positional, refusal
-from lowland.methods.base.method import Method, RandomState, attribute, param
+from lowland.methods.base.method import InvertibleMethod, Method, RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
@@ -61,6 +60,7 @@ class KernelPCA(
     cost=costs.kernel,
     takes_sparse=True,
     streams_with_landmarks=True,
+    all_rows=(lambda p: p.n_landmarks is None, "without landmarks"),
     study=StudyHints(parameters={"kernel": "rbf", "gamma": "median"}, all_pairs_up_to=ALL_PAIRS),
 ):
     """Kernel principal component analysis: PCA in the feature space of a kernel, which gives nonlinear components.
@@ -70,13 +70,11 @@ class KernelPCA(
     K_ij = k(x_i, x_j) and J = I - 11'/n.
 
     1. Compute the kernel matrix. It is kept if it fits the memory budget, and otherwise computed in chunks for each
-       product (``math.distances.kernel_functions``). The linear kernel needs no matrix; with landmarks only the
-       kernel matrix of the landmarks is needed.
-    2. Find the leading eigenpairs of the centered kernel matrix, which is not formed
-       (``math.spectra.kernel_axes``). With landmarks: those of the scatter of the Nyström features
-       (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows (``math.spectra.kernel_axes``).
-    3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training rows √λ a.
-    4. On request, learn the inverse transform (``math.spectra.preimages``).
+       product. The linear kernel needs no matrix, and with landmarks only that of the landmarks is needed.
+    2. Find the leading eigenpairs of the centered kernel matrix, which is not formed. With landmarks: those of the
+       scatter of the Nyström features (J K_mm J)^(-1/2) k_m(x), summed in one pass over the data.
+    3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training points √λ a.
+    4. On request, learn the inverse transform.
 
     See Also
     --------
@@ -85,9 +83,7 @@ class KernelPCA(
 
     Notes
     -----
-    Cost: n² (d + 20 k) operations and 8 n² bytes, or little memory at a few times the time. With m landmarks
-    n m (d + m) operations, 32 m² + 24 m d bytes, and two passes over rows that need not fit in memory. Sparse rows stay
-    sparse.
+    With landmarks, the points need not fit in memory. Sparse data stays sparse.
 
     Prefer ``PCA`` where linear components suffice: its components can be interpreted.
 
@@ -113,66 +109,76 @@ class KernelPCA(
     """
 
     n_components: int | None = positional(
-        None, "Number of components; None: all with a positive eigenvalue.", at_least=1
+        None, "Number of components. None means all with a positive eigenvalue.", at_least=1
     )
     kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
-        param("linear", "Kernel function; 'precomputed': X is a kernel matrix.")
+        param("linear", "Kernel function, or 'precomputed': X is a kernel matrix.")
     )
     gamma: float | Literal["median"] | None = param(
         None,
-        "Coefficient of rbf, laplacian, poly and sigmoid; None: 1 / columns; 'median': 1 / median (squared) distance.",
+        "Coefficient of rbf, laplacian, poly and sigmoid. A larger one makes the kernel more local. None means 1 "
+        "/ columns, 'median' means 1 / median (squared) distance.",
         at_least=0,
     )
-    degree: int | float = param(3, "Degree of the poly kernel.", at_least=0)
+    degree: int | float = param(3, "Degree of the poly kernel. A higher one bends the components more.", at_least=0)
     coef0: int | float = param(1, "Constant term of poly and sigmoid.")
     kernel_params: dict | None = param(None, "Keyword arguments of a kernel function.")
-    alpha: float = param(1.0, "Ridge penalty of the regression that learns the inverse transform.", at_least=0)
-    fit_inverse_transform: bool = param(False, "Learn the inverse transform, from coordinates to rows.")
-    eigen_solver: Literal["auto", "dense", "arpack", "randomized"] = param(
-        "auto", "Eigenvalue solver; 'auto' chooses the cheapest and reports the reason."
+    alpha: float = param(
+        1.0,
+        "Ridge penalty of the regression that learns the inverse transform. A larger one is smoother and less "
+        "accurate.",
+        at_least=0,
     )
-    tol: float = param(0.0, "Tolerance of an iterative solver (residual); 0: the solver's default.", at_least=0)
+    fit_inverse_transform: bool = param(False, "Learn the inverse transform, from coordinates to points.")
+    eigen_solver: Literal["auto", "dense", "arpack", "randomized"] = param(
+        "auto", "Eigenvalue solver. 'auto' chooses the cheapest and reports the reason."
+    )
+    tol: float = param(
+        0.0, "Tolerance of an iterative solver (relative residual). 0 means the solver's default.", at_least=0
+    )
     max_iter: int | None = param(
-        None, "Maximum number of iterations of an iterative solver; None: the solver's default.", at_least=1
+        None, "Maximum number of iterations of an iterative solver. None means the solver's default.", at_least=1
     )
     iterated_power: int | Literal["auto"] = param(
-        "auto", "Power iterations of the randomized solver; 'auto': until the residuals are small.", at_least=0
+        "auto", "Power iterations of the randomized solver. 'auto' iterates until the residuals are small.", at_least=0
     )
     remove_zero_eig: bool = param(
-        False, "Drop the components beyond the positive eigenvalues; otherwise they are zero."
+        False, "Drop the components beyond the positive eigenvalues, which are zero otherwise."
     )
     random_state: RandomState = param(None, "Seed of the landmarks and of the iterative solvers.", at_least=0)
-    copy_X: bool = param(True, "Keep a copy of the training rows, in case the caller modifies them later.")  # noqa: N815  its name
+    copy_X: bool = param(True, "Keep a copy of the training points, in case the caller modifies them later.")  # noqa: N815  its name
     n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     n_landmarks: int | None = param(
         None,
-        "Number of landmark rows (Nyström approximation), for data larger than memory; None: all rows.",
+        "Number of landmark points (Nyström approximation), for data larger than memory. More are more accurate "
+        "and slower. None uses all points.",
         at_least=2,
     )
     preimage: Literal["ridge", "fixed-point"] = param(
         "ridge",
-        "Inverse transform: kernel ridge regression, or for rbf a fixed-point iteration for the nearest pre-image.",
+        "Inverse transform by kernel ridge regression ('ridge'), or for rbf by a fixed-point iteration for the "
+        "nearest pre-image ('fixed-point').",
     )
 
     eigenvalues_: Array = attribute("Leading eigenvalues of the centered kernel matrix.", "(k,)")
     eigenvectors_: Array = attribute(
-        "Eigenvectors of the centered kernel matrix; zero where the eigenvalue is.",
+        "Eigenvectors of the centered kernel matrix, or zero where the eigenvalue is.",
         "(n_samples_, k)",
         when="without landmarks",
     )
     coefficients_: Array = attribute(
-        "Matrix A from centered kernel values to coordinates, one row per training row or landmark.", "(p, k)"
+        "Matrix A from centered kernel values to coordinates, with a row for each training point or landmark.", "(p, k)"
     )
     kernel_means_: Array = attribute("Column means of the kernel matrix.", "(p,)")
     gamma_: float = attribute("Value of gamma in use.")
     X_fit_: Array = attribute(
-        "Training rows.",
+        "Training points.",
         "(n_samples_, n_features_in_)",
         when="without landmarks and with a kernel other than 'precomputed'",
     )
-    landmarks_: Array = attribute("Landmark rows.", "(n_landmarks, n_features_in_)", when="with n_landmarks")
+    landmarks_: Array = attribute("Landmark points.", "(n_landmarks, n_features_in_)", when="with n_landmarks")
     X_transformed_fit_: Array = attribute(
-        "Coordinates of the training rows or landmarks.", "(p, k)", when="with fit_inverse_transform"
+        "Coordinates of the training points or landmarks.", "(p, k)", when="with fit_inverse_transform"
     )
     dual_coef_: Array = attribute(
         "Coefficients of the inverse transform by ridge regression.",
@@ -182,7 +188,7 @@ class KernelPCA(
     mean_weights_: Array = attribute(
         "Weights of the mean in feature space.", "(p,)", when="with fit_inverse_transform and preimage='fixed-point'"
     )
-    n_iter_: int = attribute("Number of iterations of the solver; 0 for a direct one.")
+    n_iter_: int = attribute("Number of iterations of the solver, or 0 for a direct one.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the kernel, its principal axes and the pre-images."""
@@ -191,10 +197,6 @@ class KernelPCA(
         if keep is None:
             X = run.to_array(rows, "KernelPCA without n_landmarks")
         else:
-            m = int(keep.sum())
-            run.require(
-                8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower `n_landmarks`"
-            )
             X = self.landmarks_ = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         if self.gamma == "median":
             self.gamma_ = median_gamma(X, self.kernel)
@@ -211,12 +213,7 @@ class KernelPCA(
 
     def _exact(self, X: Array, kernel: KernelWith, wanted: FeatureSpaceRequest, run: Run) -> KernelAxes:
         """Return the axes of all rows, with the algorithm that suits the kernel."""
-        n = X.shape[0]
-        if self.fit_inverse_transform and self.preimage == "ridge":
-            require_ridge(n, run)
         if self.kernel == "linear":
-            k = min(X.shape) if self.n_components is None else self.n_components
-            run.require(3 * 8 * n * k, f"The {k} coordinates of {n} rows", "Request fewer components, or use PCA")
             return linear_axes(X, run, wanted)
         if self.kernel == "precomputed":
             return kernel_axes(X, wanted.k, wanted=wanted, run=run)
@@ -326,7 +323,7 @@ class KernelPCA(
         given = self._params.kernel == "precomputed"
         return Metric("precomputed", pairs="kernel values") if given else None
 
-    def _kept_points(self) -> int:
+    def _working_width(self) -> int:
         return int(self.coefficients_.shape[0])
 
     def _encoding_width(self) -> int:
@@ -350,14 +347,8 @@ class KernelPCA(
         return FixedPointPreImages(self._kernel_with(self._points()), Z, A, self.mean_weights_)
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
-        rows = open_rows(Z)
-        k = self._encoding_width()
-        if rows.d != k:
-            raise DataError(
-                f"`Z` has {rows.d} columns, but KernelPCA has {k} components. Use coordinates of `transform`."
-            )
-        rows = in_slabs(rows, max(int(self.X_transformed_fit_.shape[0]), self.n_features_in_))
-        return rows, run_for(rows)
+        rows, run = InvertibleMethod._rows_to_decode(self, Z)
+        return in_slabs(rows, int(self.X_transformed_fit_.shape[0])), run
 
     @LearnedInverse
     def inverse_transform(self, X: Any) -> Any:

@@ -35,6 +35,7 @@ class L1Selector(
     group="Columns",
     cost=costs.lasso,
     streams=True,
+    all_rows=(lambda p: p.estimator == "logistic", "for classes"),
     reads_y=True,
     needs_y=True,
     width_parameter="n_features_to_select",
@@ -44,29 +45,25 @@ class L1Selector(
     """L1 feature selection: columns with nonzero coefficients in a lasso or L1-penalized logistic regression.
 
     Problem: minimize loss(β) + α Σ_j |β_j|, where Z holds the standardized columns. The loss is |y - Zβ|²/2n for
-    numbers and the mean of -log p(class) for classes. For large α every β_j is zero; as α decreases, columns enter.
+    numbers and the mean of -log p(class) for classes. For large α every β_j is zero. As α decreases, columns enter.
 
     1. Compute the moments of columns and target for each fold, in one pass. Classes, and data with more columns than
-       rows, need the rows in memory (``math.selection.lasso_path``).
+       rows, need the rows in memory.
     2. Compute the regularization path by scikit-learn's least-angle regression. For classes: proximal Newton steps,
-       each penalty to a given duality gap (``math.selection.lasso``, ``math.selection.lasso_path``).
-    3. Choose the penalty by cross-validation (``math.selection.cross_validation``). Or select the columns that
-       random halves of the rows select repeatedly (``math.selection.lasso_path``), or the first k columns
-       to enter the path.
+       each penalty to a given duality gap.
+    3. Choose the penalty by cross-validation. Or select the columns that random halves of the rows select repeatedly,
+       or the first k columns to enter the path.
     4. ``transform`` returns the selected columns.
 
     See Also
     --------
     TreeSelector : thresholds instead of a linear model.
     SequentialFeatureSelector : search by the score of any model.
-    FeatureFilter : one column at a time, fast.
+    FeatureFilter : fast scores of one column at a time.
 
     Notes
     -----
-    Cost: n d² for the moments, for any number of folds; then about m d for each time that a column enters or leaves,
-    with m active columns.
-
-    Among strongly correlated columns the lasso selects one, and which one may change with the rows; rule='stability'
+    Among strongly correlated columns the lasso selects one, and which one may change with the rows. rule='stability'
     shows how often each is selected. The penalty shrinks the coefficients, so refit the final model on the selected
     columns. Prefer ``SequentialFeatureSelector`` with direction='exhaustive' for the best subset without shrinkage, and
     ``TreeSelector`` for nonlinear effects.
@@ -99,7 +96,9 @@ class L1Selector(
     """
 
     n_features_to_select: int | None = positional(
-        None, "Number of columns to select: the first to enter, or the most stable. None: chosen by `rule`.", at_least=1
+        None,
+        "Number of columns to select: the first to enter, or the most stable. None lets `rule` choose.",
+        at_least=1,
     )
     rule: Literal["one-standard-error", "min", "stability"] = param(
         "one-standard-error",
@@ -107,27 +106,35 @@ class L1Selector(
         "minimum, or stability selection.",
     )
     estimator: Literal["linear", "logistic"] | None = param(
-        None, "linear: least squares. logistic: classes, all rows in memory. None: decided by the values of y."
+        None,
+        "'linear' is least squares. 'logistic' is for classes and needs all rows in memory. None decides by the "
+        "values of y.",
     )
     alphas: int | Sequence[float] | None = param(
         None,
-        "Number of penalties, or the penalties themselves. None: 100; 50 for classes.",
+        "Number of penalties, or the penalties themselves. None means 100, or 50 for classes.",
         at_least=1,
         wanted="an integer of at least 1, a list of numbers, or None",
     )
     eps: float | None = param(
         None,
-        "Smallest penalty of the grid as a fraction of the largest. None: 0.001; 0.01 for classes.",
+        "Smallest penalty of the grid as a fraction of the largest. A smaller one admits more columns. None means "
+        "0.001, or 0.01 for classes.",
         at_least=1e-15,
         at_most=1.0,
     )
     standardize: bool = param(True, "Scale columns to standard deviation 1, so that units do not affect selection.")
     cv: int | Splitter | Iterable[Any] | None = folds_parameter()
     threshold: float = param(
-        0.75, "For stability: fraction of the halves that must select a column.", above=0.5, at_most=1.0
+        0.75,
+        "For stability: fraction of the halves that must select a column. A larger one selects fewer columns.",
+        above=0.5,
+        at_most=1.0,
     )
     expected_false_positives: float = param(
-        1.0, "For stability: bound on the expected number of false positives.", above=0.0
+        1.0,
+        "For stability: bound on the expected number of false positives. A larger one selects more columns.",
+        above=0.0,
     )
     n_subsamples: int = param(
         100, "For stability: number of random halves, sampled in complementary pairs.", at_least=2
@@ -144,28 +151,28 @@ class L1Selector(
 
     alpha_: float = attribute("Selected penalty.")
     coef_: np.ndarray = attribute(
-        "Coefficients at alpha_ in the original units of the columns; 2-D, one row per logit, for classes.",
+        "Coefficients at alpha_ in the original units of the columns. For classes 2-D, one row per logit.",
         "(n_features_in_,) or (K, n_features_in_)",
     )
-    intercept_: Any = attribute("Intercept at alpha_; one per logit for classes.", "() or (K,)")
+    intercept_: Any = attribute("Intercept at alpha_, for classes one per logit.", "() or (K,)")
     alphas_: np.ndarray = attribute("Penalties of the path, in decreasing order.", "(m,)")
     coef_path_: np.ndarray = attribute(
-        "Coefficients at each penalty in the original units; 3-D for more than two classes.",
+        "Coefficients at each penalty in the original units, 3-D for more than two classes.",
         "(m, n_features_in_) or (m, K, n_features_in_)",
     )
     entry_alphas_: np.ndarray = attribute(
-        "Largest penalty at which the coefficients of a column are nonzero; 0 if it never enters.",
+        "Largest penalty at which the coefficients of a column are nonzero, or 0 if it never enters.",
         "(n_features_in_,)",
     )
     cv_losses_: np.ndarray | None = attribute(
-        "Loss of each penalty on the held-out rows of each fold; None without cross-validation.", "(m, n_folds)"
+        "Loss of each penalty on the held-out rows of each fold, or None without cross-validation.", "(m, n_folds)"
     )
     stability_: np.ndarray | None = attribute(
-        "Fraction of the random halves that select each column; None without stability selection.",
+        "Fraction of the random halves that select each column, or None without stability selection.",
         "(n_features_in_,)",
     )
     error_bound_: float | None = attribute(
-        "Bound on the expected number of false positives; None unless stability selection decided their number."
+        "Bound on the expected number of false positives, or None unless stability selection decided their number."
     )
     dual_gaps_: np.ndarray = attribute("Duality gap at each penalty, as a fraction of the null model's loss.", "(m,)")
     n_iter_: int = attribute("Number of times that a column enters or leaves the path, or of Newton steps.")
@@ -291,7 +298,8 @@ class L1Selector(
         if missing:
             warn(
                 f"`L1Selector(n_features_to_select={k})`: only {k - missing} columns enter the path, even at the "
-                f"smallest penalty. The others are constant or linear combinations of them; {missing} of these were "
+                f"smallest penalty. The others are constant or linear combinations of them, and {missing} of these "
+                f"were "
                 f"added. Choose at most {k - missing}.",
                 DataWarning,
             )

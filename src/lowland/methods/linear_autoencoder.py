@@ -39,21 +39,20 @@ class LinearAutoencoder(
     tolerance=1e-9,
     study=StudyHints(why_left_out="Its codes span the same subspace as PCA."),
 ):
-    """Linear autoencoder: a linear encoder and decoder trained by gradient descent; the optimum spans the PCA subspace.
+    """Linear autoencoder: a linear encoder and decoder, trained by gradient descent, that find the PCA subspace.
 
     A decoder D (d, k) and codes z_i of k numbers minimize the mean squared reconstruction error,
 
         min (1/n) Σ_i |x_i - mean - D z_i|²
 
     The codes are z = D'(x - mean) (``"tied"``), z = E(x - mean) with a separate encoder E (``"untied"``), or the
-    least-squares solution for each row (``"least_squares"``). No orthogonality is imposed; the optimal subspace is
-    nevertheless that of PCA.
+    least-squares solution for each point (``"least_squares"``). No orthogonality is imposed, but the optimal subspace
+    is that of PCA.
 
-    1. Accumulate the moments of the rows (``math.statistics.moments``): the loss depends on the rows only through
-       their covariance.
-    2. Initialize the weights at random (``math.networks.linear_autoencoder``).
-    3. Minimize the loss: with all rows, by accelerated gradient descent; with mini-batches, by variance-reduced
-       stochastic gradient descent (``math.optimize.gradient_descent``).
+    1. Accumulate the moments of the data: the loss depends on the points only through their covariance.
+    2. Initialize the weights at random.
+    3. Minimize the loss: with all points by accelerated gradient descent, with mini-batches by variance-reduced
+       stochastic gradient descent.
     4. The codes are z = E(x - mean). The inverse transform is x = mean + Dz.
 
     See Also
@@ -63,8 +62,7 @@ class LinearAutoencoder(
 
     Notes
     -----
-    Cost: one pass and n d² operations, then 2 d² k per step; with mini-batches 4 n d k and one pass per epoch. Memory:
-    d². The number of steps grows with λ_1 / (λ_k - λ_k+1), so standardize columns whose scales differ.
+    The number of steps grows with λ_1 / (λ_k - λ_k+1), so standardize columns whose scales differ.
 
     Prefer ``PCA`` for the result itself: it needs no iteration and orders its axes by variance.
 
@@ -90,26 +88,31 @@ class LinearAutoencoder(
     n_components: int = positional(2, "Number of components: the length of a code.", at_least=1)
     encoder: Literal["tied", "untied", "least_squares"] = param(
         "tied",
-        "How codes are computed: transpose of the decoder, separate encoder, or least squares for each row.",
+        "How codes are computed: by the transpose of the decoder ('tied'), by a separate encoder ('untied'), or "
+        "by least squares for each point ('least_squares').",
     )
-    batch_size: int | None = param(None, "Rows per mini-batch; None: all rows in every step.", at_least=1)
+    batch_size: int | None = param(None, "Points per mini-batch. None uses all points in every step.", at_least=1)
     learning_rate: float | Literal["auto"] = param(
-        "auto", "Learning rate; 'auto': from the largest eigenvalue of the covariance.", above=0
+        "auto",
+        "Learning rate. A larger one converges faster until the loss increases, which is an error. 'auto' takes "
+        "it from the largest eigenvalue of the covariance.",
+        above=0,
     )
-    max_iter: int = param(10_000, "Maximum number of iterations; with mini-batches, of epochs.", at_least=1)
+    max_iter: int = param(10_000, "Maximum number of iterations, or of epochs with mini-batches.", at_least=1)
     tol: float = param(
         1e-9,
-        "Tolerance: norm of the gradient, relative to the smallest variance of a component.",
+        "Tolerance: norm of the gradient, relative to the smallest variance of a component. A smaller one takes "
+        "more iterations.",
         at_least=0,
     )
-    random_state: RandomState = param(None, "Seed for the initialization and the mini-batches.", at_least=0)
+    random_state: RandomState = param(None, "Seed of the initialization and the mini-batches.", at_least=0)
 
     encoder_: Array = attribute("Encoder matrix E.", "(n_components, n_features_in_)")
     decoder_: Array = attribute("Decoder matrix D.", "(n_features_in_, n_components)")
     mean_: Array = attribute("Mean of each column.", "(n_features_in_,)")
-    loss_: float = attribute("Mean squared reconstruction error per row.")
+    loss_: float = attribute("Mean squared reconstruction error of a point.")
     codes_: Array = attribute(
-        "Least-squares codes of the training rows.",
+        "Least-squares codes of the training points.",
         "(n_samples_, n_components)",
         when="with encoder='least_squares' and rows in memory",
     )
@@ -132,7 +135,6 @@ class LinearAutoencoder(
         """Compute the moments, then minimize the loss. Keep least-squares codes of rows in memory."""
         d = rows.d
         check_most(self, "n_components", d, f"the data has {d} columns (`n_features={d}`).")
-        run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use `PCA(svd_solver='randomized')`")
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
         self._fitted.dtype = rows.dtype
         self._learn(self._fitted.moments, run, rows)

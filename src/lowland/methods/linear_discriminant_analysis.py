@@ -84,6 +84,7 @@ class LinearDiscriminantAnalysis(
     scale_free=True,
     linear=True,
     streams=True,
+    all_rows=(lambda p: p.covariance_estimator is not None, "with `covariance_estimator`"),
     reads_y=True,
     needs_y=True,
     tolerance=1e-9,
@@ -94,14 +95,14 @@ class LinearDiscriminantAnalysis(
         to_classify={"solver": "eigen", "shrinkage": "auto"},
     ),
 ):
-    """Linear discriminant analysis: projection that maximizes between-class over within-class variance; classifier.
+    """Linear discriminant analysis: projection and classifier that maximize between-class over within-class variance.
 
     Problem: maximize a' S_B a / a' S_W a, the between-class variance over the within-class variance. The solution is
-    the generalized eigenvalue problem S_B a = λ S_W a; for two classes, a ∝ S_W⁻¹(μ₁ - μ₂). With C classes, at most
-    C - 1 eigenvalues are positive.
+    the generalized eigenvalue problem S_B a = λ S_W a. For two classes, a ∝ S_W⁻¹(μ₁ - μ₂). With C classes, at most C -
+    1 eigenvalues are positive.
 
-    1. Sum the counts, the means and the within-class scatter in one pass (``math.statistics.class_moments``).
-    2. Whiten the within-class covariance: A' S_W A = I on its range (``math.spectra.discriminants``).
+    1. Sum the counts, the means and the within-class scatter in one pass.
+    2. Whiten the within-class covariance: A' S_W A = I on its range.
     3. Compute the principal axes of the class means in these coordinates. Mapped back, they are the discriminants.
     4. Predict the class that minimizes (x - μ_c)' S_W⁻¹ (x - μ_c) - 2 log π_c, where π_c is its prior.
 
@@ -112,9 +113,6 @@ class LinearDiscriminantAnalysis(
 
     Notes
     -----
-    Cost: one pass over the rows and n d² + 9 d³ operations; n² d with fewer rows than columns in memory. Memory:
-    d² + C d numbers.
-
     The classes are assumed to be normal with a common covariance. With few rows per column, use ``shrinkage``, and
     evaluate by cross-validation: the discriminants overfit. Prefer ``PCA`` without labels, and a kernel method or a
     random forest where the boundaries between classes are curved.
@@ -145,18 +143,19 @@ class LinearDiscriminantAnalysis(
     )
     shrinkage: float | Literal["auto"] | None = positional(
         None,
-        "Shrinkage of the within-class covariance toward a multiple of the identity, from 0 to 1; 'auto': Ledoit-Wolf.",
+        "Shrinkage of the within-class covariance toward a multiple of the identity, from 0 (none) to 1. More of "
+        "it helps with few rows per column. 'auto' is the estimate of Ledoit and Wolf.",
         at_least=0,
         at_most=1,
     )
     priors: Sequence[float] | np.ndarray | None = positional(
         None,
-        "Prior probability of each class, in the sorted order of the classes; None means the class frequencies. A "
+        "Prior probability of each class, in the sorted order of the classes. None means the class frequencies. A "
         "class with prior 0 is never predicted.",
         wanted="one number per class, or None",
     )
     n_components: int | None = positional(
-        None, "Number of discriminants, at most the number of classes minus 1; None for all.", at_least=1
+        None, "Number of discriminants, at most the number of classes minus 1. None means all.", at_least=1
     )
     store_covariance: bool = positional(False, "Also compute the within-class covariance with the solver 'svd'.")
     tol: float = positional(
@@ -172,8 +171,8 @@ class LinearDiscriminantAnalysis(
     )
     missing: Literal["available"] | None = param(
         None,
-        "How NaN is handled. 'available': means and covariances of the observed values, pair by pair of columns, and "
-        "the mean for a missing value of a new row; None: NaN is an error.",
+        "How NaN is handled. With 'available', means and covariances come from the observed values, pair by pair "
+        "of columns, and a missing value of a new row is replaced by the mean. None means that NaN is an error.",
     )
 
     scalings_: Array = attribute(
@@ -206,7 +205,7 @@ class LinearDiscriminantAnalysis(
     )
     classes_: np.ndarray = attribute("Class labels, sorted.", "(n_classes,)")
     coef_: Array = attribute(
-        "Coefficients of the linear scores; with two classes, one row: the second class less the first.",
+        "Coefficients of the linear scores. With two classes, one row: the second class less the first.",
         "(n_classes, n_features_in_)",
     )
     intercept_: Array = attribute("Intercepts of the linear scores.", "(n_classes,)")
@@ -236,10 +235,6 @@ class LinearDiscriminantAnalysis(
             self._count(n, means)
             self._solve_means(means, within_axes_of_rows(X, codes, means, self._least))
             return
-        scatters = 4 + C * self._apart
-        run.require(
-            scatters * 8 * d**2, f"The {d} x {d} within-class scatter matrix", "Reduce the columns first with PCA"
-        )
         moments = self._fitted.moments = run.fold(rows, MomentsByClass(C, self._apart), codes, name="summing classes")
         self._count(moments.n, moments.mean)
         if self.covariance_estimator is not None:
@@ -264,7 +259,6 @@ class LinearDiscriminantAnalysis(
                 method="LinearDiscriminantAnalysis",
                 missing="available",
             )
-        run.require(6 * 8 * rows.d**2, f"The {rows.d} x {rows.d} within-class scatter matrix", "Use fewer columns")
         moments, least = available_class_moments(rows, run, codes, self.classes_, found.mean)
         self._count(moments.n, moments.mean)
         negative = " They are not a covariance matrix: negative eigenvalues were set to zero." if least < 0 else ""

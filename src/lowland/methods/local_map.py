@@ -26,13 +26,13 @@ class LocalMAP(
     D_ij = 1 + |z_i - z_j|² and the radius r = low_dist_thres,
 
     - the attraction between neighbors is multiplied by (r / 2) / sqrt(D): stronger than PaCMAP's within about r / 2,
-      weaker beyond, so that false neighbors, which lie far apart in the map, attract each other less;
-    - every ten iterations, the further pairs are drawn again among rows within r of each other in the map: the
+      weaker beyond, so that false neighbors, which lie far apart in the map, attract each other less.
+    - every ten iterations, the further pairs are drawn again among points within r of each other in the map: the
       repulsion acts where clusters touch.
 
     1. Pairs, start and first two phases as in ``PaCMAP``.
-    2. The third phase with adjusted forces and pairs (``math.embeddings.pairs``).
-    3. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.new_points``).
+    2. The third phase with adjusted forces and pairs.
+    3. New points: the minimum of the attraction by their nearest training points.
 
     See Also
     --------
@@ -41,8 +41,7 @@ class LocalMAP(
 
     Notes
     -----
-    Cost: that of ``PaCMAP``, and a draw of the further pairs every ten iterations of the last phase. Random draws are
-    functions of the seed, the iteration and the row, so the same seed gives the same bits on any number of threads.
+    The same seed gives the same bits on any number of threads.
 
     Gaps between clusters are exaggerated: a gap in the map does not prove a gap in the data. Prefer ``PaCMAP`` if
     continuous transitions matter.
@@ -65,7 +64,10 @@ class LocalMAP(
     """
 
     low_dist_thres: float = positional(
-        10.0, "Distance in the map within which further pairs are drawn in the last phase.", above=0
+        10.0,
+        "Distance in the map within which further pairs are drawn in the last phase. A smaller one separates only "
+        "clusters that nearly touch.",
+        above=0,
     )
 
     def _adjustment(self, near: Pairs) -> LocalAdjustment:

@@ -24,7 +24,7 @@ from lowland.math.graphs.locally_linear import (
     tangent_alignment,
     weight_matrix,
 )
-from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional, refusal
@@ -32,7 +32,6 @@ from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.neighborhood import (
     SEARCHES,
-    Components,
     GraphMethod,
     Neighborhood,
     NeighborsAlgorithm,
@@ -40,6 +39,7 @@ from lowland.methods.base.neighborhood import (
     disconnected_parameter,
     embedded_mask,
     graph_facts,
+    keep_components,
     neighbors_algorithm_parameter,
     own_points,
     scikit_learn_neighbors,
@@ -62,19 +62,19 @@ class LocallyLinearEmbedding(
     tolerance=1e-6,
     study=StudyHints(n_neighbors=12),
 ):
-    """Locally linear embedding (LLE): preserves the weights that reconstruct each row from its neighbors.
+    """Locally linear embedding (LLE): preserves the weights that reconstruct each point from its neighbors.
 
-    The weights w_ij of the neighbors j of row i, which sum to one, minimize |x_i - sum_j w_ij x_j|². The coordinates
+    The weights w_ij of the neighbors j of point i, which sum to one, minimize |x_i - sum_j w_ij x_j|². The coordinates
     minimize sum_i |z_i - sum_j w_ij z_j|² = tr Z'MZ with M = (I - W)'(I - W), over Z (n, k) with orthonormal columns
-    that sum to zero. The solution: the eigenvectors of M with the smallest eigenvalues, except the constant one.
+    that sum to zero. The solution consists of the eigenvectors of M with the smallest eigenvalues, except the constant
+    one.
 
-    1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
-       (``math.neighbors.connectivity``, ``math.graphs.locally_linear``).
-    2. Compute the reconstruction weights of every neighborhood (``math.graphs.locally_linear``). The other methods
-       sum one small matrix per neighborhood into M instead (``math.graphs.locally_linear``): of several weight vectors
-       (modified), of second derivatives (hessian), or of residuals of the local tangent space (ltsa).
-    3. Compute the eigenvectors of the smallest eigenvalues (``math.spectra.trailing``).
-    4. New rows: reconstruction weights of their nearest training rows, applied to the coordinates of these.
+    1. Build the neighbor graph and handle its connected components.
+    2. Compute the reconstruction weights of every neighborhood. The other methods sum one small matrix per neighborhood
+       into M instead: of several weight vectors (modified), of second derivatives (hessian), or of residuals of the
+       local tangent space (ltsa).
+    3. Compute the eigenvectors of the smallest eigenvalues.
+    4. New points: reconstruction weights of their nearest training points, applied to the coordinates of these.
 
     See Also
     --------
@@ -83,11 +83,9 @@ class LocallyLinearEmbedding(
 
     Notes
     -----
-    Cost: the neighbor search, n m (d m + m²) operations for m neighbors, and a sparse eigenvalue problem.
-
     LLE preserves the local linear structure of neighborhoods, not distances: the scale of each coordinate is arbitrary.
     Prefer ``Isomap`` if geodesic distances should be preserved. The standard method distorts the embedding through its
-    regularization; ``method="ltsa"`` and ``"modified"`` usually do better. Components that stay disconnected collapse
+    regularization. ``method="ltsa"`` and ``"modified"`` usually do better. Components that stay disconnected collapse
     to points.
 
     References
@@ -117,20 +115,28 @@ class LocallyLinearEmbedding(
     """
 
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
-    n_neighbors: int = param(5, "Number of neighbors of each row.", at_least=1)
+    n_neighbors: int = param(
+        5,
+        "Number of neighbors of each point. With too few the graph is disconnected and the map noisy, with too "
+        "many neighborhoods are no longer flat.",
+        at_least=1,
+    )
     reg: float = param(
-        1e-3, "Regularization of the weights, as a fraction of the trace of each local Gram matrix.", at_least=0
+        1e-3,
+        "Regularization of the weights, as a fraction of the trace of each local Gram matrix. More of it is more "
+        "stable and bends the embedding.",
+        at_least=0,
     )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto",
         "Eigenvalue solver: 'arpack' (shift-invert), 'dense' (LAPACK, all eigenvalues) or 'auto' (the cheaper one).",
     )
-    tol: float = param(1e-6, "Tolerance of the iterative eigenvalue solver; 0 means the smallest possible.", at_least=0)
+    tol: float = param(1e-6, "Tolerance of the iterative eigenvalue solver. 0 means the smallest possible.", at_least=0)
     max_iter: int = param(100, "Maximum number of iterations of the eigenvalue solver.", at_least=1)
     method: Literal["standard", "hessian", "modified", "ltsa"] = param(
         "standard",
-        "'standard' LLE, 'hessian' eigenmaps, 'modified' LLE with several weight vectors per row, or 'ltsa' (local "
-        "tangent space alignment).",
+        "'standard' LLE, 'hessian' eigenmaps, 'modified' LLE with several weight vectors per point, or 'ltsa' "
+        "(local tangent space alignment).",
     )
     hessian_tol: float = ignored(1e-4, at_least=0)
     modified_tol: float = ignored(1e-12, at_least=0)
@@ -159,9 +165,8 @@ class LocallyLinearEmbedding(
         X = run.to_array(rows, "LocallyLinearEmbedding")
         run = run if is_sparse(X) else run_for(ArrayRows(X))
         self._check_choices(X, graph)
-        self._require(X.shape[0], run)
         components = self._neighborhood().graph(X, run, graph, symmetric=False)
-        self.__dict__.update(components.attributes(X))
+        keep_components(self, components, X)
         self.points_ = own_points(X, rows, components.kept)
         points = self.points_ if is_sparse(X) else to_numpy(self.points_)
         found = self._coordinates(points, self._constrained(components), run)
@@ -186,12 +191,6 @@ class LocallyLinearEmbedding(
         else:
             M = tangent_alignment(X, graph, k, run, kind=self.method).sum(n, run)
         return coordinates_of_errors(M, k, run, rng=self._start_generator(), **how)
-
-    def _require(self, n: int, run: Run) -> None:
-        """Raise an error if the neighborhoods and the matrix exceed the memory budget."""
-        m = self.n_neighbors
-        each = 20 * m + 12 * 4 * m + (0 if self.method == "standard" else 8 * (m + 1) ** 2)  # about 4 m entries per row
-        run.require(n * each, f"The neighborhoods of {n} rows", "Use fewer neighbors or rows")
 
     # --- neighborhoods ---
 

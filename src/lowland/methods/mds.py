@@ -47,18 +47,17 @@ class MDS(
 ):
     """Multidimensional scaling by least squares (SMACOF): an embedding whose distances approximate dissimilarities.
 
-    Problem: over points z_1 … z_n in k dimensions, minimize the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
-    Non-metric: the δ are replaced by disparities, the monotone transformation of the δ that is closest to the
+    Problem: over points z_1 … z_n in k dimensions, minimize the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)². For
+    non-metric MDS the δ are replaced by disparities, the monotone transformation of the δ that is closest to the
     distances |z_i - z_j|.
 
-    1. Compute the dissimilarities δ of all pairs of rows, or check the given ones; NaN means missing
-       (``math.distances.to_points``).
-    2. Initialize with classical scaling (``math.spectra.leading``), and with n_init - 1 random configurations.
+    1. Compute the dissimilarities δ of all pairs of points, or check those passed, where NaN means missing.
+    2. Initialize with classical scaling, and with n_init - 1 random configurations.
     3. Minimize the stress by majorization: the Guttman transform, which never increases it. Quasi-Newton steps
-       preconditioned by it need about a tenth of the iterations (``math.scaling.majorization``). Non-metric: a
-       monotone regression before each step gives the disparities (``math.scaling.isotonic``).
-    4. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
-       smallest (``math.scaling.new_points``).
+       preconditioned by it need about a tenth of the iterations. For non-metric MDS, a monotone regression before each
+       step gives the disparities.
+    4. Rotate the result to its principal axes. Out-of-sample extension: a new point is placed where its own stress is
+       smallest.
 
     See Also
     --------
@@ -68,10 +67,7 @@ class MDS(
 
     Notes
     -----
-    Cost: n² k operations per iteration, tens of iterations. Memory: one n x n matrix, in float32 beyond 4,096
-    rows; non-metric three more, on the CPU.
-
-    Prefer ``PCA`` for linear structure and many rows, ``SammonMapping`` where small distances matter most, and
+    Prefer ``PCA`` for linear structure and many points, ``SammonMapping`` where small distances matter most, and
     ``ClassicalMDS`` for a unique solution without iteration.
 
     References
@@ -93,16 +89,22 @@ class MDS(
 
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     metric_mds: bool = param(
-        True, "True: metric, approximate the dissimilarities; False: non-metric, only their order."
+        True, "True approximates the dissimilarities (metric), False only their order (non-metric)."
     )
     n_init: int = param(
-        1, "Number of initializations: the first is `init`, the others are random. The best result is kept.", at_least=1
+        1,
+        "Number of initializations: the first is `init`, the others are random. The best result is kept. More of "
+        "them are less likely to stop at a poor local minimum.",
+        at_least=1,
     )
     init: Literal["classical_mds", "random"] = param("classical_mds", "First initial configuration.")
     max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)
     verbose: int | bool = ignored(0, "set lowland.config(progress=True) instead")
     eps: float = param(
-        1e-6, "Tolerance: decrease of the stress per iteration, as a fraction of the squared distances.", at_least=0
+        1e-6,
+        "Tolerance: decrease of the stress per iteration, as a fraction of the squared distances. A smaller one "
+        "takes more iterations.",
+        at_least=0,
     )
     n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     random_state: RandomState = param(None, "Seed of the random initializations.", at_least=0)
@@ -111,29 +113,30 @@ class MDS(
     )
     metric: str | Callable[..., float] = param(
         "euclidean",
-        "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
+        "Distance metric, such as 'manhattan', or a function of two points, or 'precomputed': X is a distance matrix.",
         former=(True, False),  # of metric_mds
     )
     metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric.")
     normalized_stress: bool | Literal["auto"] = param(
-        "auto", "Report stress_ relative to the distances of the embedding; 'auto': only for non-metric MDS."
+        "auto", "Report stress_ relative to the distances of the embedding. 'auto' does so only for non-metric MDS."
     )
     ties: Literal["primary", "secondary"] = param(
-        "primary", "Non-metric: tied dissimilarities may get different disparities (primary) or not (secondary)."
+        "primary", "Non-metric: tied dissimilarities may get different disparities ('primary') or not ('secondary')."
     )
     solver: Literal["majorization", "gradient"] = param(
-        "majorization", "Algorithm that minimizes the stress; 'gradient': accelerated gradient descent."
+        "majorization",
+        "Algorithm that minimizes the stress. 'gradient' is accelerated gradient descent, which converges more slowly.",
     )
-    accelerate: bool = param(True, "Accelerate majorization by L-BFGS; False: plain SMACOF.")
+    accelerate: bool = param(True, "Accelerate majorization by L-BFGS. False is plain SMACOF.")
 
-    embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
-    stress_: float = attribute("Raw stress, or normalized stress as normalized_stress selects.")
+    embedding_: Array = attribute("Coordinates of the training points.", "(n_samples_, n_components)")
+    stress_: float = attribute("Raw stress, or normalized stress if normalized_stress selects it.")
     stress1_: float = attribute("Kruskal's stress-1, as in R's smacof and isoMDS.")
     dissimilarity_matrix_: Array = attribute("Dissimilarities.", "(n_samples_, n_samples_)")
     curve_: np.ndarray | None = attribute(
-        "Dissimilarities and their disparities, (2, m), at the corners of the monotone regression; None: metric."
+        "Dissimilarities and their disparities, (2, m), at the corners of the monotone regression. None for metric MDS."
     )
-    X_fit_: Array | None = attribute("Training rows; None for a precomputed matrix.")
+    X_fit_: Array | None = attribute("Training points, or None for a precomputed matrix.")
     n_iter_: int = attribute("Number of iterations of the best initialization.")
     converged_: bool = attribute("Whether the best initialization converged.")
     trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
@@ -160,8 +163,7 @@ class MDS(
     ) -> None:  # fmt: skip
         """Compute the dissimilarities, then minimize the stress from each initialization."""
         self._warn_of_former_names()
-        matrices = (1 if self._is_metric else 4) + (0 if pair_weights is None else 2)
-        data = dissimilarities(rows, run, *self._measure(), owner="MDS", missing=True, matrices=matrices)
+        data = dissimilarities(rows, run, *self._measure(), owner="MDS", missing=True)
         if data.X is not None:
             warn_if_distances(data.X, "MDS")
         scale = stress_majorization if self._is_metric else functools.partial(nonmetric_scaling, ties=self.ties)
@@ -238,9 +240,6 @@ class MDS(
 
     def _facts(self) -> dict[str, Any]:
         return {"stress": self.stress_, "stress-1": self.stress1_}
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
 
     def _encoding(self) -> LeastStressPlacement:
         curve = None if self.curve_ is None else IsotonicCurve(self.curve_[0], self.curve_[1])

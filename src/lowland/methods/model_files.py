@@ -64,7 +64,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load the model saved at ``path``. A damaged or malicious file raises an error; no code in it is run.
+    """Load the model saved at ``path``. A damaged or malicious file raises an error, and no code in it is run.
 
     Examples
     --------

@@ -50,13 +50,13 @@ class MultipleCorrespondenceAnalysis(
     """Multiple correspondence analysis: rows and levels of a table of categories in one map.
 
     Problem: correspondence analysis of the indicators Z of all levels of the Q columns: each row has a 1 for each of
-    its Q answers. Rows with the same answers coincide; a level lies at the mean of its rows, up to a scale.
+    its Q answers. Rows with the same answers coincide. A level lies at the mean of its rows, up to a scale.
 
-    1. Find the levels of each column, in one pass (``data.categories``, ``math.correspondence.categories``).
-    2. Count all pairs of levels in a second pass: the Burt table Z'Z (``math.correspondence.categories``).
+    1. Find the levels of each column, in one pass.
+    2. Count all pairs of levels in a second pass: the Burt table Z'Z.
     3. Standardize it, S'S = D^(-1/2) (Z'Z / (nQ²) - c c') D^(-1/2) with the masses c of the levels in D, and compute
-       its leading eigenpairs in float64 (``math.spectra.leading``). The eigenvalues are the principal inertias.
-    4. Adjust the inertias on request (``math.correspondence.categories``).
+       its leading eigenpairs in float64. The eigenvalues are the principal inertias.
+    4. Adjust the inertias on request.
     5. Transform by the mean of the standard coordinates of the levels of a row.
 
     See Also
@@ -66,14 +66,13 @@ class MultipleCorrespondenceAnalysis(
 
     Notes
     -----
-    Cost: two passes over the rows, n Q²/2 counts, and K³ operations for K levels of all columns. Memory: K² numbers;
-    the n x K indicators are never formed, so a file may be larger than memory.
+    The n x K indicators are never formed, so a file may be larger than memory.
 
     Every distinct number in a column of numbers is a level. For columns of measurements use
     ``FactorAnalysisOfMixedData``, which takes numbers and categories together.
 
     The inertias of the indicators understate the fit of a map. ``correction`` adjusts ``adjusted_inertias_`` and
-    ``explained_variance_ratio_``; the coordinates stay those of the indicators. New rows are supplementary rows.
+    ``explained_variance_ratio_``. The coordinates stay those of the indicators. New rows are supplementary rows.
 
     References
     ----------
@@ -95,18 +94,20 @@ class MultipleCorrespondenceAnalysis(
         2, "Number of axes: at most the levels less the columns. None means all.", at_least=1
     )
     correction: Literal["none", "benzecri", "greenacre"] = param(
-        "none", "Adjustment of the inertias and of their fractions; 'greenacre' also adjusts their total."
+        "none", "Adjustment of the inertias and of the fractions they explain. 'greenacre' also adjusts their total."
     )
     missing: Literal["error", "category", "passive"] = param(
-        "error", "Missing values: an error, a level of their own in each column, or left out of their row."
+        "error",
+        "Missing values are an error, become a level of their column, or are left out of their row ('passive').",
     )
     handle_unknown: Literal["error", "ignore"] = param(
-        "error", "Categories in new rows that the training data does not have: an error, or left out of their row."
+        "error",
+        "Categories of new rows that do not occur in the training data are an error, or are left out of their row.",
     )
 
     eigenvalues_: np.ndarray = attribute("Principal inertias of the indicators, descending.", "(n_components_,)")
     adjusted_inertias_: np.ndarray = attribute(
-        "The inertias after the correction; without one, the same.", "(n_components_,)"
+        "The inertias after the correction, which are the same without one.", "(n_components_,)"
     )
     explained_variance_ratio_: np.ndarray = attribute(
         "Fraction of the total of the adjusted inertias on each axis.", "(n_components_,)"

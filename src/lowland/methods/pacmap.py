@@ -24,16 +24,15 @@ class PaCMAP(
 
         w_NN sum D / (10 + D) + w_MN sum D / (10,000 + D) + w_FP sum 1 / (1 + D)
 
-    over the neighbors, the mid-near pairs and the further pairs of all rows. The weights change in three phases.
+    over the neighbors, the mid-near pairs and the further pairs of all points. The weights change in three phases.
 
-    1. Reduce more than 100 columns to 100 by PCA (``math.embeddings.starts``), and search 60 candidates
-       (``math.neighbors.search``).
-    2. Choose the pairs (``math.embeddings.pairs``). Neighbors: the 10 candidates with the smallest
-       d² / (scale_i scale_j), where the scale of a row is its mean distance to its neighbors 4 to 6. Mid-near pairs:
-       5 times the second nearest of six random rows. Further pairs: 20 random rows that are not neighbors.
-    3. Start at 0.01 times the principal components (``math.embeddings.starts``).
-    4. Minimize by Adam (``math.embeddings.descent``, ``math.embeddings.pairs``).
-    5. New rows: the minimum of the attraction by their nearest training rows (``math.embeddings.new_points``).
+    1. Reduce more than 100 columns to 100 by PCA, and search 60 candidates.
+    2. Choose the pairs. Neighbors are the 10 candidates with the smallest d² / (scale_i scale_j), where the scale of a
+       point is its mean distance to its neighbors 4 to 6. Mid-near pairs are 5 times the second nearest of six random
+       points. Further pairs are 20 random points that are not neighbors.
+    3. Start at 0.01 times the principal components.
+    4. Minimize by Adam.
+    5. New points: the minimum of the attraction by their nearest training points.
 
     See Also
     --------
@@ -43,10 +42,10 @@ class PaCMAP(
 
     Notes
     -----
-    Cost: the neighbor search, and 450 iterations over 70 pairs per row. The same seed gives the same bits on any number
-    of threads. The distances between clusters and their sizes have little meaning.
+    The same seed gives the same bits on any number of threads. The distances between clusters and their sizes have
+    little meaning.
 
-    Prefer ``PCA`` if distances matter, ``LocalMAP`` if clusters should be separated more clearly.
+    Prefer ``PCA`` if distances matter, and ``LocalMAP`` if clusters should be separated more clearly.
 
     References
     ----------

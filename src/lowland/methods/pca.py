@@ -74,32 +74,30 @@ class PCA(
     covariance matrix of the rows. The same directions minimize the squared reconstruction error. The solution is the
     eigenvalue problem S u_i = λ_i u_i.
 
-    1. Sum the moments of the rows: count, mean and scatter matrix (``math.statistics.moments``). Depending on the
-       solver, compute a triangular factor instead, or only products with the rows.
-    2. Compute the leading eigenpairs of the covariance matrix (``math.spectra.principal_axes``).
-    3. Choose the number of components (``math.spectra.component_rules``).
+    1. Sum the moments of the data: count, mean and scatter matrix. Depending on the solver, compute a triangular factor
+       instead, or only products with the data.
+    2. Compute the leading eigenpairs of the covariance matrix.
+    3. Choose the number of components.
     4. Transform by z = U'(x - mean). The inverse transform is x = mean + Uz.
 
     See Also
     --------
     IncrementalPCA : rows that arrive in batches.
     TruncatedSVD : without centering, for sparse counts.
-    FactorAnalysis : noise of each column apart.
+    FactorAnalysis : noise specific to each column.
     KernelPCA : nonlinear components.
 
     Notes
     -----
-    Cost: one pass over the rows and n d² + d³ operations (n² d + n³ with fewer rows than columns). Memory: d² numbers;
-    a file is never loaded as a whole.
+    A file is never loaded as a whole.
 
     PCA is sensitive to the units of the columns: standardize with ``scale=True`` where they differ. It is linear and
-    does not unfold curved manifolds; see ``Isomap`` for these. Prefer ``TruncatedSVD`` for sparse term-document
-    matrices, ``Whitening`` to give all directions unit variance, and ``LinearDiscriminantAnalysis`` to separate
-    labeled classes.
+    does not unfold curved manifolds: see ``Isomap`` for these. Prefer ``TruncatedSVD`` for sparse term-document
+    matrices, ``Whitening`` to give all directions unit variance, and ``LinearDiscriminantAnalysis`` to separate labeled
+    classes.
 
     Missing values: ``missing="em"`` maximizes the likelihood of the observed values under probabilistic PCA, by
-    expectation-maximization with one pass over the rows per iteration (``math.statistics.latent_gaussian``).
-    ``impute`` predicts them.
+    expectation-maximization with one pass over the data per iteration. ``impute`` predicts them.
 
     References
     ----------
@@ -123,8 +121,8 @@ class PCA(
 
     n_components: int | float | Literal["mle"] | Rule | None = positional(
         None,
-        "Number of components: an integer, a fraction of the variance to explain, 'mle', a rule such as Kaiser(), or "
-        "None for all.",
+        "Number of components: an integer, a fraction of the variance to explain, 'mle', a rule such as Kaiser(), "
+        "or None for all. More components reconstruct the data more accurately.",
         at_least=0,
         wanted="an integer of at least 0, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
@@ -140,14 +138,19 @@ class PCA(
     iterated_power: int | Literal["auto"] = param(
         "auto", "Number of power iterations of the randomized solver. 'auto' iterates to convergence.", at_least=0
     )
-    n_oversamples: int = param(10, "Additional random vectors of the randomized solver.", at_least=1)
+    n_oversamples: int = param(
+        10,
+        "Additional random vectors of the randomized solver. More of them need fewer iterations, each of which is "
+        "slower.",
+        at_least=1,
+    )
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = ignored("auto", "QR is always used")
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")
     missing: Literal["em"] | None = param(
         None,
-        "How NaN is handled. 'em': maximum likelihood of the incomplete rows under probabilistic PCA; None: NaN is an "
-        "error.",
+        "How NaN is handled. 'em' maximizes the likelihood of the observed values under probabilistic PCA. None "
+        "means that NaN is an error.",
     )
 
     missing_fraction_: float = attribute("Fraction of the values that are missing.", when="if missing is set")

@@ -48,15 +48,15 @@ class ProjectionPursuit(
 ):
     """Projection pursuit: linear projections to one, two or three dimensions that deviate most from a Gaussian.
 
-    Problem: over k axes on which the rows have unit variance and are uncorrelated, maximize an index I(z) of the
+    Problem: over k axes on which the points have unit variance and are uncorrelated, maximize an index I(z) of the
     coordinates z = A(x - mean) that is small for Gaussian data. Most projections of most data sets are nearly Gaussian
     (Diaconis and Freedman 1984), so the exceptions are interesting.
 
-    1. Sample up to ``max_samples`` rows, evenly spread over the data (``math.ica.pursuit``).
+    1. Sample up to ``max_samples`` points, evenly spread over the data.
     2. Whiten (sphere) them, so that variances and correlations do not influence the index.
-    3. Evaluate many random projections and a few informative ones, keep the best, refine these
-       (``math.ica.projection_indices``).
-    4. Transform the rows to Gaussian within the projection that was found, and search for the next one (Friedman 1987).
+    3. Evaluate many random projections and a few informative ones, keep the best, and refine these.
+    4. Transform the points to Gaussian within the projection that was found, and search for the next one (Friedman
+       1987).
     5. Run the same search on Gaussian noise. The p-value is the fraction of noise tables with an index at least as
        large.
 
@@ -67,9 +67,6 @@ class ProjectionPursuit(
 
     Notes
     -----
-    Cost: one pass to sample the rows and, where the sample is smaller than the data, one for the moments. Then the
-    search, on the CPU in float64, 1 + n_null times: a few hundredths of a second each for 400 rows of 3 columns.
-
     Prefer ``PCA`` to describe variance, and ``FastICA`` to separate sources that were mixed.
 
     References
@@ -105,25 +102,35 @@ class ProjectionPursuit(
         "central-mass",
     ] = param(
         "spacing",
-        "Projection index; 'spacing' is sensitive to any deviation from a Gaussian, especially to thin stripes.",
+        "Projection index. 'spacing' is sensitive to any deviation from a Gaussian, especially to thin stripes.",
     )
     n_projections: int = param(
-        1, "Number of projections; the structure found by earlier ones is removed before each search.", at_least=1
+        1, "Number of projections. The structure found by earlier ones is removed before each search.", at_least=1
     )
     n_starts: int | None = param(
         None,
-        "Random projections evaluated before refinement; None: 200, for 'spacing' 500 to 4000 depending on columns.",
+        "Number of random projections evaluated before refinement. More of them are less likely to miss a thin "
+        "structure. None means 200, or for 'spacing' 500 to 4000 depending on the columns.",
         at_least=1,
     )
     n_null: int = param(
         19,
-        "Number of simulated Gaussian tables m for the p-value, which is at least 1/(1 + m); 0: no p-value.",
+        "Number m of simulated Gaussian tables for the p-value, which is at least 1/(1 + m). With 0 there is no "
+        "p-value.",
         at_least=0,
     )
     max_iter: int = param(500, "Maximum number of refinement steps.", at_least=1)
     tol: float = param(1e-4, "Step, in radians, at which a refinement has converged.", above=0)
-    max_samples: int = param(1000, "Maximum number of sampled rows.", at_least=10)
-    order: int = param(6, "Highest polynomial degree of the 'legendre' and 'hermite' indices.", at_least=1, at_most=20)
+    max_samples: int = param(
+        1000, "Maximum number of sampled points. More of them show finer structure and take longer.", at_least=10
+    )
+    order: int = param(
+        6,
+        "Highest polynomial degree of the 'legendre' and 'hermite' indices. A higher one responds to finer "
+        "structure, and to noise.",
+        at_least=1,
+        at_most=20,
+    )
     random_state: RandomState = param(None, "Seed of the random projections, the sample and the noise.", at_least=0)
 
     components_: Array = attribute(
@@ -139,13 +146,13 @@ class ProjectionPursuit(
     loadings_: Array = attribute("Matrix of the inverse transform.", "(n_features_in_, n_projections * n_components)")
     mean_: Array = attribute("Mean of each column, in float64.", "(n_features_in_,)")
     index_: Array = attribute("Projection index of each projection.", "(n_projections,)")
-    p_value_: Array = attribute("p-value of each projection; NaN with n_null=0.", "(n_projections,)")
+    p_value_: Array = attribute("p-value of each projection, or NaN with n_null=0.", "(n_projections,)")
     null_index_: Array = attribute("Indices that the same search found in Gaussian noise.", "(n_null,)")
     trace_: list[np.ndarray] = attribute("Index after each refinement step, for each projection.")
     n_iter_: int = attribute("Largest number of refinement steps.")
     converged_: bool = attribute("Whether all refinements converged.")
     rank_: int = attribute("Rank of the centered data.")
-    n_searched_: int = attribute("Number of sampled rows in the search.")
+    n_searched_: int = attribute("Number of sampled points in the search.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sample, whiten, search one projection after another, search noise."""
@@ -182,14 +189,11 @@ class ProjectionPursuit(
 
     def _gather(self, rows: Rows, run: Run, rng: np.random.Generator) -> tuple[Array, Moments | None]:
         """Return the sampled rows; where these are not all rows, also the moments of all."""
-        n, d, moments = rows.n, rows.d, None
+        n, moments = rows.n, None
         if n is None or n > self.max_samples:
-            run.require(4 * 8 * d**2, f"The {d} x {d} covariance", "Reduce the columns first with PCA")
             moments = run.fold(rows, Moments.of, name="summing moments")
             n = moments.rows
         m = min(n, self.max_samples)
-        if not rows.in_memory:
-            run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower `max_samples`")
         if m == n:
             return run.fold(rows, SelectedRows.of, name="sampling rows").rows, None
         return run.fold(rows, SelectedRows.of, evenly_spread(n, m, rng), name="sampling rows").rows, moments

@@ -39,13 +39,13 @@ class SammonMapping(
     Problem: over points z_1 … z_n in k dimensions, minimize sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, as a fraction of
     sum_{i<j} δ_ij.
 
-    1. Compute the distances δ of all pairs of rows, or check the given ones (``math.distances.to_points``).
-    2. Merge duplicate rows, at distance zero: they share their coordinates, and nothing is divided by zero.
-    3. Initialize with classical scaling (``math.spectra.leading``).
+    1. Compute the distances δ of all pairs of points, or check those passed.
+    2. Merge duplicate points, at distance zero: they share their coordinates, and nothing is divided by zero.
+    3. Initialize with classical scaling.
     4. Take Newton steps with the diagonal of the Hessian, accelerate them by L-BFGS, and shorten a step that increases
-       the stress (``math.scaling.sammon``, ``math.optimize.lbfgs``).
-    5. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
-       smallest (``math.scaling.new_points``).
+       the stress.
+    5. Rotate the result to its principal axes. Out-of-sample extension: a new point is placed where its own stress is
+       smallest.
 
     See Also
     --------
@@ -54,10 +54,7 @@ class SammonMapping(
 
     Notes
     -----
-    Cost: n² k operations per iteration, tens to hundreds of iterations. Memory: one n x n matrix, in float32
-    beyond 4,096 rows.
-
-    Prefer ``MDS`` where large distances should be preserved, ``PCA`` for many rows.
+    Prefer ``MDS`` where large distances should be preserved, and ``PCA`` for many points.
 
     References
     ----------
@@ -77,20 +74,23 @@ class SammonMapping(
     init: Literal["classical_mds", "random"] = param("classical_mds", "Initial configuration.")
     max_iter: int = param(1000, "Maximum number of iterations.", at_least=1)
     tol: float = param(
-        1e-6, "Tolerance: length of a Newton step, as a fraction of the extent of the embedding.", at_least=0
+        1e-6,
+        "Tolerance: length of a Newton step, as a fraction of the extent of the embedding. A smaller one takes "
+        "more iterations.",
+        at_least=0,
     )
     random_state: RandomState = param(None, "Seed of a random initialization.", at_least=0)
     metric: str | Callable[..., float] = param(
         "euclidean",
-        "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
+        "Distance metric, such as 'manhattan', or a function of two points, or 'precomputed': X is a distance matrix.",
     )
     metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric.")
 
-    embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
+    embedding_: Array = attribute("Coordinates of the training points.", "(n_samples_, n_components)")
     stress_: float = attribute("Sammon stress: 0 is perfect, and 1 is that of all points in one place.")
     dissimilarity_matrix_: Array = attribute("Distances.", "(n_samples_, n_samples_)")
-    X_fit_: Array | None = attribute("Training rows; None for a precomputed matrix.")
-    n_merged_: int = attribute("Number of duplicate rows that were merged with an earlier row.")
+    X_fit_: Array | None = attribute("Training points, or None for a precomputed matrix.")
+    n_merged_: int = attribute("Number of duplicate points that were merged with an earlier point.")
     n_iter_: int = attribute("Number of iterations.")
     converged_: bool = attribute("Whether the minimization converged.")
     trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
@@ -146,9 +146,6 @@ class SammonMapping(
 
     def _metric(self) -> Metric:
         return Metric(self._params.metric, dict(self._params.metric_params or {}))
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
 
     def _encoding(self) -> LeastStressPlacement:
         distances = None if self.X_fit_ is None else DistancesTo.of(self.X_fit_, *self._measure())

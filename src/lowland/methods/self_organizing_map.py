@@ -44,41 +44,41 @@ class SelfOrganizingMap(
     group="Networks and prototypes",
     cost=costs.units,
     streams=True,
+    all_rows=(lambda p: p.training == "online", "for online training"),
     predicts="unit",
     width_parameter=None,
     study=StudyHints(parameters={"coordinates": "smooth"}),
 ):
-    """Self-organizing map (SOM): a grid of prototypes fitted so that neighboring units represent similar rows.
+    """Self-organizing map (SOM): a grid of prototypes fitted so that neighboring units represent similar points.
 
     Each of u units on a two-dimensional grid has a prototype w_k in the space of the columns. The best-matching unit of
-    a row is the unit whose prototype is nearest. Batch training looks for prototypes with
+    a point is the unit whose prototype is nearest. Batch training looks for prototypes with
 
         w_k = Σ_l h_kl s_l / Σ_l h_kl n_l,    h_kl = exp(-|p_k - p_l|² / 2r²)
 
-    where s_l is the sum and n_l the number of the rows of unit l, p_l its position on the grid and r the radius of the
-    neighborhood. Each prototype is a weighted mean of the rows of its own and of nearby units.
+    where s_l is the sum and n_l the number of the points of unit l, p_l its position on the grid and r the radius of
+    the neighborhood. Each prototype is a weighted mean of the points of its own and of nearby units.
 
-    1. Choose the grid: 5 √n units, with sides in the ratio of the first two principal standard deviations
-       (``math.prototypes.grids``).
-    2. Initialize the prototypes on the plane of the first two principal components (``math.spectra.principal_axes``).
-    3. Batch training: each epoch finds the best-matching unit of every row in one pass and recomputes all prototypes,
-       while the radius decreases. Further epochs at the final radius follow until the map converges
-       (``math.prototypes.som``). Online training: the rows are presented one at a time, and each moves its
-       best-matching unit and the neighbors of that unit toward itself.
-    4. The coordinates of a row are the grid position of its best-matching unit. The inverse transform returns the
+    1. Choose the grid: 5 √n units, with sides in the ratio of the first two principal standard deviations.
+    2. Initialize the prototypes on the plane of the first two principal components.
+    3. Batch training: each epoch finds the best-matching unit of every point in one pass and recomputes all prototypes,
+       while the radius decreases. Further epochs at the final radius follow until the map converges. Online training:
+       the points are presented one at a time, and each moves its best-matching unit and the neighbors of that unit
+       toward itself.
+    4. The coordinates of a point are the grid position of its best-matching unit. The inverse transform returns the
        prototype of the unit.
 
     See Also
     --------
     VectorQuantizer : prototypes without a grid.
-    UMAP : a place for each row.
+    UMAP : a position for each point.
 
     Notes
     -----
-    Cost: 2 n u d operations and one pass over the rows per epoch, about 25 epochs. Memory: u d; the table is never held
-    in memory, except by online training. Standardize the columns if their units of measurement differ.
+    Standardize the columns if their units of measurement differ.
 
-    Prefer ``PCA`` for a linear projection whose axes have a meaning, and ``MDS`` to see distances between single rows.
+    Prefer ``PCA`` for a linear projection whose axes have a meaning, and ``MDS`` to see distances between single
+    points.
 
     References
     ----------
@@ -99,22 +99,29 @@ class SelfOrganizingMap(
 
     grid: Sequence[float] | np.ndarray | str | None = positional(
         None,
-        "Rows and columns of the grid, such as '20x30'; None: about 5 √n units.",
+        "Rows and columns of the grid, such as '20x30'. More units show more detail, with fewer points each. None "
+        "means about 5 √n units.",
         wanted="two integers of at least 1, rows and columns, such as (20, 30), a string such as '20x30', or None",
     )
     topology: Literal["hexagonal", "rectangular"] = param(
         "hexagonal", "Shape of the grid: six neighbors per unit, or eight."
     )
     training: Literal["batch", "online"] = param(
-        "batch", "Training rule: all rows in each epoch, or one row at a time."
+        "batch", "Training rule: 'batch' uses all points in each epoch, 'online' one point at a time."
     )
-    epochs: int = param(20, "Passes over the rows while the radius decreases.", at_least=1)
+    epochs: int = param(
+        20,
+        "Number of passes over the points while the radius decreases. More of them order the map better and take "
+        "longer.",
+        at_least=1,
+    )
     neighborhood: Literal["gaussian", "bubble"] = param(
         "gaussian", "Weight of the other units: Gaussian in the grid distance, or constant within the radius."
     )
     radius: float | None = param(
         None,
-        "Initial radius, in grid units; None: a quarter of the longer side of the grid.",
+        "Initial radius, in grid units. If it is too small, the map may be folded. None means a quarter of the "
+        "longer side of the grid.",
         at_least=1e-3,
         at_most=1e6,
     )
@@ -130,27 +137,33 @@ class SelfOrganizingMap(
     learning_rate: float = param(0.05, "Online: initial learning rate.", above=0, at_most=1)
     final_learning_rate: float = param(0.01, "Online: final learning rate.", above=0, at_most=1)
     convergence_epochs: int = param(
-        100, "Batch: maximum number of further epochs at the final radius, until convergence; 0: none.", at_least=0
+        100,
+        "Batch: maximum number of further epochs at the final radius, until convergence. With 0, training stops "
+        "at the end of the schedule.",
+        at_least=0,
     )
     tol: float = param(
-        1e-3, "Batch: converged when an epoch changes the quantization error by less than this fraction.", at_least=0
+        1e-3,
+        "Batch: training has converged when an epoch changes the quantization error by less than this fraction.",
+        at_least=0,
     )
     coordinates: Literal["unit", "smooth"] = param(
         "unit", "What transform returns: the position of the unit, or a position within the cell of the unit."
     )
-    random_state: RandomState = param(None, "Online: seed for the order of the rows.", at_least=0)
+    random_state: RandomState = param(None, "Online: seed for the order of the points.", at_least=0)
 
     prototypes_: Array = attribute("Prototypes, one per unit, row by row of the grid.", "(n_units, n_features_in_)")
     grid_: tuple[int, int] = attribute("Number of rows and columns of the grid.")
-    positions_: Array = attribute("Positions of the units in the plane; neighbors are 1 apart.", "(n_units, 2)")
-    hits_: Array = attribute("Number of training rows per unit.", "grid_")
+    positions_: Array = attribute("Positions of the units in the plane. Neighbors are 1 apart.", "(n_units, 2)")
+    hits_: Array = attribute("Number of training points per unit.", "grid_")
     u_matrix_: Array = attribute("Mean distance between the prototype of a unit and those of its neighbors.", "grid_")
-    quantization_error_: float = attribute("Mean distance between a row and the prototype of its best-matching unit.")
-    topographic_error_: float = attribute("Fraction of rows whose two nearest units are not neighbors on the grid.")
+    quantization_error_: float = attribute("Mean distance between a point and the prototype of its best-matching unit.")
+    topographic_error_: float = attribute("Fraction of points whose two nearest units are not neighbors on the grid.")
     trace_: tuple[float, ...] = attribute(
-        "Quantization error at the initialization and after each epoch; online: mean during each epoch, then the final."
+        "Quantization error at the initialization and after each epoch. Online: the mean during each epoch, then "
+        "the final error."
     )
-    radii_: tuple[float, ...] = attribute("Radius of each epoch; online: the initial and the final radius.")
+    radii_: tuple[float, ...] = attribute("Radius of each epoch. Online: the initial and the final radius.")
     n_iter_: int = attribute("Number of epochs.")
     converged_: bool = attribute("Whether training converged, or ended with its schedule as planned.")
     stopped_because_: str = attribute("Why training stopped.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Self
 
@@ -55,24 +54,20 @@ class SequentialFeatureSelector(
     Problem: find the subset S of k columns that maximizes J(S), the cross-validated score of a model fitted to the
     columns of S alone. There are d!/(k!(d - k)!) such subsets, so a greedy search changes one column at a time.
 
-    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds;
-       otherwise by fitting the model to every fold (``math.selection.subset_scores``).
+    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds,
+       otherwise by fitting the model to every fold.
     2. Forward: add the column that increases J most. Backward: remove the column whose removal decreases J least.
     3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size.
-       Exhaustive: score all subsets; branch and bound where J cannot decrease when a column is added
-       (``math.selection.subset_search``).
+       Exhaustive: score all subsets, by branch and bound where J cannot decrease when a column is added.
     4. ``transform`` returns the selected columns.
 
     See Also
     --------
     L1Selector : all columns at once, by a penalty.
-    FeatureFilter : one column at a time, fast.
+    FeatureFilter : fast scores of one column at a time.
 
     Notes
     -----
-    Cost: a forward search scores about k d subsets with F fits each, for F folds. In closed form the moments cost
-    F n d² once, and each step about F k² d.
-
     The score of the selected columns is optimistic, because they were selected by it: estimate performance with the
     selector inside a cross-validated pipeline. Prefer ``FeatureFilter`` for very many columns, ``L1Selector`` for a
     fast linear search, and ``PCA`` if linear combinations of the columns are acceptable.
@@ -100,38 +95,42 @@ class SequentialFeatureSelector(
 
     estimator: Literal["linear", "discriminant", "logistic", "tree", "neighbors"] | Estimator | None = positional(
         None,
-        "Name of the model that scores a subset, or an estimator. None: discriminant for classes, linear for numbers.",
+        "Name of the model that scores a subset, or an estimator. None means 'discriminant' for classes and "
+        "'linear' for numbers.",
         wanted="None, 'linear', 'discriminant', 'logistic', 'tree', 'neighbors', or an estimator",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "Number of columns to select, or a fraction of them. auto: until the gain is below `tol`, or half if `tol` is "
-        "None.",
+        "Number of columns to select, or a fraction of them. 'auto' stops when the gain is below `tol`, or at "
+        "half of the columns if `tol` is None.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
     tol: float | None = param(
-        None, "For auto: stop when a step improves the score by less than this. Negative only for backward searches."
+        None,
+        "For 'auto': stop when a step improves the score by less than this. A larger one selects fewer columns. "
+        "Negative only for backward searches.",
     )
     direction: Literal["forward", "backward", "floating-forward", "floating-backward", "exhaustive"] = param(
         "forward", "Search: add columns, remove columns, either with floating steps, or score all subsets."
     )
     scoring: str | Callable[..., Any] | None = param(
         None,
-        "Name of a scorer, or a function of the model with X and y. None: the model's own. wilks: 1 - Wilks' lambda.",
+        "Name of a scorer, or a function of the model with X and y. None means the model's own score, 'wilks' is "
+        "1 - Wilks' lambda.",
         wanted="the name of a scorer, a function, or None",
     )
     cv: int | Splitter | Iterable[Any] | None = folds_parameter()
     n_jobs: int | None = param(
-        None, "Number of subsets fitted in parallel, where the model is refitted. -1: all processors."
+        None, "Number of subsets fitted in parallel, where the model is refitted. -1 means all processors."
     )
     closed_form: bool = param(
-        True, "Score least squares and linear discriminants in closed form. False: refit the model every time."
+        True, "Score least squares and linear discriminants in closed form. False refits the model every time."
     )
 
-    score_: float = attribute("Score of the selected columns; NaN where no step was needed.")
+    score_: float = attribute("Score of the selected columns, or NaN if no step was needed.")
     n_subsets_: int = attribute("Number of subsets scored.", when="where the search was not interrupted")
     solver_: Outcome = attribute("How subsets were scored: in closed form or by refitting, and why.")
-    interrupted_: bool = attribute("Whether the search was interrupted; the best columns found so far are selected.")
+    interrupted_: bool = attribute("Whether the search was interrupted. The best columns found so far are selected.")
 
     # --- fit ---
 
@@ -195,7 +194,7 @@ class SequentialFeatureSelector(
     ) -> None:  # fmt: skip
         """Score subsets, search, keep the path; what interrupts the search after its first step goes to ``stops``."""
         if self._params.n_jobs == 0:
-            raise refusal(self, "no subset could be fitted.", "Choose a positive number, -1 or None.", "n_jobs")
+            raise refusal(self, "it must not be zero.", "Choose a positive number, -1 or None.", "n_jobs")
         self._fitted.allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
@@ -276,10 +275,6 @@ class SequentialFeatureSelector(
         X: Any = integer_table(rows)
         if X is None:  # an estimator that accepts NaN gets it
             X = rows.to_array() if self._fitted.allow_nan else run.to_array(rows, "SequentialFeatureSelector")
-        if not rows.is_sparse:  # the rows of the folds, and two scatter matrices for each
-            n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
-            numbers_held = 3 * X.shape[0] * rows.d + 2 * n_folds * rows.d**2
-            run.require(8 * numbers_held, "Sequential feature selection", "Use fewer rows or columns")
         return X.tocsc() if is_sparse(X) else to_numpy(X)
 
     def _count(self, d: int) -> int:

@@ -17,13 +17,12 @@ from lowland.math.graphs.affinities import (
     affinity_components,
     edge_weights,
     median_squared,
-    require_graph,
     submatrix,
     symmetric_affinities,
 )
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.graphs.nystrom import FunctionWith, Nystrom, NystromNearest, check_new_affinities
-from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.graph import given_graph
 from lowland.math.spectra.trailing import Solver
 from lowland.methods.base import costs
@@ -31,7 +30,6 @@ from lowland.methods.base.choices import check_most, ignored, positional, refusa
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, SKIP_MISSING, Metric
 from lowland.methods.base.neighborhood import (
-    Components,
     GraphMethod,
     Neighborhood,
     all_rows_equal,
@@ -39,6 +37,7 @@ from lowland.methods.base.neighborhood import (
     embedded_mask,
     graph_facts,
     join_equals,
+    keep_components,
     own_points,
     rows_at,
     warn_of_weak_coordinates,
@@ -66,29 +65,24 @@ class SpectralEmbedding(
 ):
     """Spectral embedding (Laplacian eigenmaps): the smallest eigenvectors of the graph Laplacian as coordinates.
 
-    Minimize sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities and
-    D = diag(W1) the degrees. The solution: the eigenvectors of the smallest eigenvalues of Ly = λDy, with the graph
-    Laplacian L = D - W, except the constant one.
+    Minimize sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities and D =
+    diag(W1) the degrees. The solution consists of the eigenvectors of the smallest eigenvalues of Ly = λDy, with the
+    graph Laplacian L = D - W, except the constant one.
 
-    1. Build the neighbor graph (``math.neighbors.search``) and handle its connected components
-       (``math.neighbors.connectivity``); or compute a kernel of all pairs (``math.distances.kernel_functions``).
-    2. Weight the edges (``math.graphs.affinities``).
-    3. Compute the smallest eigenvectors of the Laplacian (``math.graphs.laplacian``, and
-       ``math.spectra.trailing`` if it is sparse).
-    4. New rows: Nyström extension, the weighted mean of their neighbors' coordinates divided by 1 - λ
-       (``math.graphs.nystrom``).
+    1. Build the neighbor graph and handle its connected components, or compute a kernel of all pairs.
+    2. Weight the edges.
+    3. Compute the smallest eigenvectors of the Laplacian.
+    4. New points: Nyström extension, the weighted mean of their neighbors' coordinates divided by 1 - λ.
 
     See Also
     --------
-    DiffusionMap : coordinates with a distance of their own.
-    UMAP : starts from these coordinates.
+    DiffusionMap : coordinates that approximate diffusion distances.
+    UMAP : a map initialized with these coordinates.
     Isomap : geodesic distances.
 
     Notes
     -----
-    Cost: the neighbor search, 12 bytes per edge and direction, and hundreds of products with a sparse matrix. With
-    affinity='rbf', memory for n² numbers. n_neighbors=None means n / 10 neighbors up to 10,000 rows: set a number for
-    many rows.
+    ``n_neighbors=None`` means n / 10 neighbors up to 10,000 points: set a number for many points.
 
     Prefer ``DiffusionMap`` if the sampling density varies, ``Isomap`` if geodesic distances should be preserved. Later
     coordinates can be functions of earlier ones (the horseshoe effect): check more of them before you conclude that the
@@ -119,24 +113,29 @@ class SpectralEmbedding(
     ) = param(
         "nearest_neighbors",
         "'nearest_neighbors', 'rbf' (Gaussian kernel of all pairs), 'precomputed' (X is an affinity matrix), "
-        "'precomputed_nearest_neighbors' (X holds distances), or a function that returns the affinities of all rows.",
+        "'precomputed_nearest_neighbors' (X holds distances), or a function that returns the affinities of all "
+        "points.",
     )
     gamma: float | None = param(
-        None, "Coefficient of the rbf kernel exp(-gamma d²); None means 1 / number of columns.", at_least=0
+        None,
+        "Coefficient of the rbf kernel exp(-gamma d²). A larger one makes affinities more local. None means 1 / "
+        "number of columns.",
+        at_least=0,
     )
     random_state: RandomState = param(
         None, "Seed for the eigenvalue solver and the recall of an approximate search.", at_least=0
     )
     eigen_solver: Literal["arpack", "lobpcg", "amg"] | None = param(
-        None, "Eigenvalue solver for a sparse Laplacian; None chooses the cheapest and reports the reason."
+        None, "Eigenvalue solver for a sparse Laplacian. None chooses the cheapest and reports the reason."
     )
     eigen_tol: float | Literal["auto"] = param(
-        "auto", "Tolerance of the iterative eigenvalue solver; 'auto' and 0 use the solver's default.", at_least=0
+        "auto", "Tolerance of the iterative eigenvalue solver. 'auto' and 0 use the solver's default.", at_least=0
     )
     n_neighbors: int | None = param(
         None,
-        "Number of neighbors of each row, including itself as in scikit-learn; None means n / 10, at least 2, and "
-        "above 10,000 rows as many as give 10 million edges.",
+        "Number of neighbors of each point, including itself as in scikit-learn. Fewer show finer structure and "
+        "may disconnect the graph. None means n / 10, at least 2, and above 10,000 points as many as give 10 "
+        "million edges.",
         at_least=1,
     )
     n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
@@ -145,25 +144,28 @@ class SpectralEmbedding(
     )
     weights: Literal["average", "binary", "heat"] = param(
         "average",
-        "Edge weights: 'average' is 1, or ½ if only one of the two rows is a neighbor of the other; 'binary' is 1; "
-        "'heat' is exp(-d²/t), where t is the median of d².",
+        "Edge weights: 'average' is 1, or ½ if only one of the two points is a neighbor of the other, 'binary' is "
+        "1, and 'heat' is exp(-d²/t), where t is the median of d².",
     )
     drop_first: bool = param(True, "Leave out the first eigenvector, which is constant.")
     metric: str | Callable[..., Any] = param(
-        "euclidean", "Distance metric of the neighbors, or a function of two rows; for affinity='nearest_neighbors'."
+        "euclidean",
+        "Distance metric of the neighbors, or a function of two points, with the affinity 'nearest_neighbors'.",
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
     disconnected: Policy = disconnected_parameter()
 
     eigenvalues_: Array = attribute("Eigenvalues of the Laplacian, in increasing order.", "(n_components,)")
-    affinity_matrix_: Any = attribute("Affinities of the embedded rows, sparse for a neighbor graph.", "(n, n)")
+    affinity_matrix_: Any = attribute("Affinities of the embedded points, sparse for a neighbor graph.", "(n, n)")
     n_neighbors_: int = attribute(
-        "Number of neighbors used, each row included.", when="for a neighbor graph that was not passed to fit"
+        "Number of neighbors used, each point included.", when="for a neighbor graph that was not passed to fit"
     )
     gamma_: float = attribute("Coefficient of the rbf kernel.", when="with affinity='rbf'")
-    t_: float | None = attribute("Bandwidth of the heat weights; None with other weights.", when="for a neighbor graph")
+    t_: float | None = attribute(
+        "Bandwidth of the heat weights, or None with other weights.", when="for a neighbor graph"
+    )
     reach_: Array | None = attribute(
-        "Distance of each embedded row to its last neighbor, for new rows; None if the graph was given.",
+        "Distance of each embedded point to its last neighbor, for new points. None if the graph was given.",
         "(n_samples_ - n_excluded_,)",
         when="for a neighbor graph",
     )
@@ -202,7 +204,6 @@ class SpectralEmbedding(
 
     def _neighbor_affinities(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray, Components]:
         """The affinities of neighbors, a sparse matrix, their connected components, and those of the graph."""
-        require_graph(X.shape[0], vars(self).get("n_neighbors_"), self.n_components, run)
         neighborhood = self._neighborhood(X)
         if neighborhood.is_given(X) and given is None:
             found = given_graph(X)
@@ -212,7 +213,7 @@ class SpectralEmbedding(
         else:
             found = neighborhood.find(X, run, given)
         components = neighborhood.join(found, X, run)
-        self.__dict__.update(components.attributes(X))
+        keep_components(self, components, X)
         graph, kept = components.graph, components.kept
         if not graph.length.size or not np.any(graph.length > 0):
             raise DataError("All rows are equal: all distances are zero. Check the data.")
@@ -226,14 +227,8 @@ class SpectralEmbedding(
 
     def _pair_affinities(self, X: Array, run: Run, rows: Rows) -> tuple[Any, np.ndarray]:
         """The affinities of all pairs, computed or given, and their connected components, which are reported."""
-        n = X.shape[0]
         remedy = "Lower `gamma`" if self.affinity == "rbf" else "Pass affinities that connect all rows"
-        if self.affinity == "precomputed":
-            W = own_array(rows, X)
-        else:
-            size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
-            run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use `affinity='nearest_neighbors'`")
-            W = self._kernel(X, run)
+        W = own_array(rows, X) if self.affinity == "precomputed" else self._kernel(X, run)
         if self.affinity != "rbf":
             with nullcontext() if W.ndim == 2 and W.shape[0] == W.shape[1] else with_remedy(_NOT_SQUARE):
                 W, averaged = symmetric_affinities(W)
@@ -244,8 +239,8 @@ class SpectralEmbedding(
                     DataWarning,
                 )
         label = affinity_components(W)
-        components = self._neighborhood(X).split(None, label, remedy)
-        self.__dict__.update(components.attributes(X))
+        components = self._neighborhood(X).split(label, remedy)
+        keep_components(self, components, X)
         kept = components.kept
         self.points_ = None if self.affinity == "precomputed" else own_points(X, rows, kept)
         return (W if kept.all() else submatrix(W, kept)), label[kept]
@@ -306,7 +301,7 @@ class SpectralEmbedding(
             return tenth
         warn(
             f"`SpectralEmbedding(n_neighbors=None)`: {most} neighbors are used. A tenth of the {n:,} rows, as in "
-            f"scikit-learn, would give {n * tenth:.1e} edges. Set `n_neighbors`; 10 to 50 are usual.",
+            f"scikit-learn, would give {n * tenth:.1e} edges. Set `n_neighbors`, usually to 10 to 50.",
             DataWarning,
         )
         return most

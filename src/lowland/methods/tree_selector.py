@@ -57,9 +57,8 @@ class TreeSelector(
 
     1. Grow a full tree on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
        ``DecisionTreeRegressor``.
-    2. Compute the complexity α at which each split is pruned, weakest link first (``math.selection.trees``).
-    3. Grow one tree per fold, prune it at every α, and choose α by the loss on the held-out rows
-       (``math.selection.cross_validation``).
+    2. Compute the complexity α at which each split is pruned, weakest link first.
+    3. Grow one tree per fold, prune it at every α, and choose α by the loss on the held-out rows.
     4. Permute each column in the held-out rows: the decrease of the score is its permutation importance.
     5. ``transform`` returns the columns of the pruned tree, or the k most important ones.
 
@@ -70,9 +69,6 @@ class TreeSelector(
 
     Notes
     -----
-    Cost: F + 1 trees of about n d log²n each, for F folds; the importances cost n times the number of columns used
-    times ``n_repeats``.
-
     A single tree has high variance: other rows may give other splits, and of two correlated columns it often uses only
     one. Prefer ``L1Selector`` if effects are linear: it needs fewer rows and reads files in one pass.
 
@@ -93,7 +89,9 @@ class TreeSelector(
     """
 
     n_features_to_select: int | None = positional(
-        None, "Number of columns to select by permutation importance. None: those of the pruned tree.", at_least=1
+        None,
+        "Number of columns to select by permutation importance. None selects those of the pruned tree.",
+        at_least=1,
     )
     rule: Literal["one-standard-error", "min"] = param(
         "one-standard-error",
@@ -101,16 +99,20 @@ class TreeSelector(
         "minimum.",
     )
     estimator: Literal["classifier", "regressor"] | None = param(
-        None, "Type of tree: for classes or for numbers. None: decided by the values of y."
+        None, "Type of tree: for classes or for numbers. None decides by the values of y."
     )
-    max_depth: int | None = param(None, "Largest depth of the tree. None: unlimited.", at_least=1)
-    min_samples_leaf: int = param(1, "Smallest number of rows in a leaf.", at_least=1)
+    max_depth: int | None = param(None, "Largest depth of the tree. None means unlimited.", at_least=1)
+    min_samples_leaf: int = param(1, "Smallest number of rows in a leaf. A larger one gives smaller trees.", at_least=1)
     scoring: str | Callable[..., Any] | None = param(
-        None, "Name of the scorer, or a function of the estimator with X and y. None: accuracy or R².",
+        None, "Name of the scorer, or a function of the estimator with X and y. None means accuracy or R².",
         wanted="the name of a scorer, a function, or None",
     )  # fmt: skip
     cv: int | Splitter | Iterable[Any] | None = folds_parameter()
-    n_repeats: int = param(5, "Number of permutations of each column per fold.", at_least=1)
+    n_repeats: int = param(
+        5,
+        "Number of permutations of each column per fold. More of them give more precise importances and take longer.",
+        at_least=1,
+    )
     random_state: RandomState = param(
         None, "Seed of the permutations and of the order in which splits are tried.", at_least=0
     )
@@ -118,7 +120,7 @@ class TreeSelector(
     features_grown_: np.ndarray = attribute("Indices of the columns used by the full tree.", "(n_grown,)")
     features_pruned_: np.ndarray = attribute("Indices of the columns used by the pruned tree.", "(n_pruned,)")
     removal_alphas_: np.ndarray = attribute(
-        "Complexity at which the last split in each column is pruned; 0 for a column that is never used.",
+        "Complexity at which the last split in each column is pruned, or 0 for a column that is never used.",
         "(n_features_in_,)",
     )
     alpha_: float = attribute("Selected complexity parameter.")
@@ -189,8 +191,6 @@ class TreeSelector(
 
     def _columns(self, rows: Rows, run: Run, n: int, names: list[str]) -> np.ndarray:
         """All rows on the host."""
-        why = "TreeSelector needs all rows in memory, which"
-        run.require(3 * 8 * n * rows.d, why, "Use fewer rows or columns")
         X = rows_in_memory(rows, run, n, "TreeSelector")
         check_constant(constant_columns(X), names)
         return X

@@ -30,14 +30,13 @@ class TruncatedSVD(
     takes_sparse=True,
     min_rows=1,
 ):
-    """Truncated SVD: best rank-k approximation without centering; latent semantic analysis of term-document matrices.
+    """Truncated SVD: best rank-k approximation without centering, as in latent semantic analysis of text.
 
     Problem: the best approximation of rank k in the least-squares sense, min |X - U D V'|², with U'U = V'V = I and D
-    diagonal. The columns of V are the leading eigenvectors of X'X; X is not centered.
+    diagonal. The columns of V are the leading eigenvectors of X'X. X is not centered.
 
-    1. Sum the Gram matrix X'X over the rows; for a wide table, only compute products with it
-       (``math.spectra.operators``).
-    2. Compute its leading eigenpairs (``math.spectra.leading``). Their square roots are the singular values.
+    1. Sum the Gram matrix X'X over the rows, or for a wide table only compute products with it.
+    2. Compute its leading eigenpairs. Their square roots are the singular values.
     3. Transform by Z = XV. The inverse transform is ZV'.
 
     See Also
@@ -47,11 +46,10 @@ class TruncatedSVD(
 
     Notes
     -----
-    Cost: one pass over the rows and n d² + d³ operations up to 2000 columns; for wider tables, a few passes of n d k
-    operations. Sparse rows stay sparse.
+    Sparse data stays sparse.
 
-    Without centering, the first component points to the mean where the data lie far from the origin. Prefer ``PCA``
-    where the mean carries no information: it accepts sparse rows, too.
+    Without centering, the first component points to the mean where the data lies far from the origin. Prefer ``PCA``
+    where the mean carries no information: it accepts sparse data too.
 
     References
     ----------
@@ -70,7 +68,9 @@ class TruncatedSVD(
     (150, 2)
     """
 
-    n_components: int = positional(2, "Number of components.", at_least=1)
+    n_components: int = positional(
+        2, "Number of components. More of them approximate the table more closely.", at_least=1
+    )
     algorithm: Literal["arpack", "randomized"] = param(
         "randomized", "Iterative solver for wide tables. Others are solved directly."
     )
@@ -85,12 +85,12 @@ class TruncatedSVD(
     )
 
     components_: Array = attribute("Right singular vectors as rows.", "(n_components, n_features_in_)")
-    singular_values_: Array = attribute("Singular values of the rows, not centered.", "(n_components,)")
+    singular_values_: Array = attribute("Singular values of the table, not centered.", "(n_components,)")
     explained_variance_: Array = attribute("Variance of each coordinate, divisor n.", "(n_components,)")
     explained_variance_ratio_: Array = attribute(
         "Fraction of the total variance explained by each component.", "(n_components,)"
     )
-    n_iter_: int = attribute("Number of iterations; 0 for a direct solver and for ARPACK.")
+    n_iter_: int = attribute("Number of iterations, or 0 for a direct solver.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Compute the leading eigenpairs of X'X and the variances of the coordinates."""

@@ -19,6 +19,7 @@ from lowland.math.embeddings.descent import RowBlocks, StoppingRule
 from lowland.math.embeddings.kl_divergence import (
     Anchor,
     KLDivergence,
+    TensorAffinities,
     gaussian_affinities,
     given_affinities,
     joint_affinities,
@@ -28,9 +29,15 @@ from lowland.math.embeddings.kl_divergence import (
 )
 from lowland.math.embeddings.new_points import NEW_NEIGHBORS, NEW_PERPLEXITY, NearestByDistances, TSNEPlacing
 from lowland.math.embeddings.repulsion import choose_repulsion
-from lowland.math.embeddings.starts import classical_start, limit_spread, scale_deviation, spectral_start
+from lowland.math.embeddings.starts import (
+    classical_start,
+    limit_spread,
+    scale_deviation,
+    spectral_start,
+    spectral_start_on_device,
+)
 from lowland.math.graphs.affinities import affinity_components
-from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome, Snapshot
@@ -51,7 +58,14 @@ from lowland.methods.base.neighbor_embedding import (
     join_neighbors,
     principal_places,
 )
-from lowland.methods.base.neighborhood import Components, Neighborhood, embedded_mask, graph_facts, own_points, rows_at
+from lowland.methods.base.neighborhood import (
+    Neighborhood,
+    embedded_mask,
+    graph_facts,
+    keep_components,
+    own_points,
+    rows_at,
+)
 from lowland.methods.base.traits import Callback, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -63,7 +77,10 @@ _MDS_ROWS = 5_000  # up to which all pairs are compared for anchor='mds'
 
 
 def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
-    """How many neighbors a fit to rows searches for; None: affinities are given, or those of all pairs computed."""
+    """How many neighbors a fit to rows searches for.
+
+    None means affinities are given, or those of all pairs computed.
+    """
     if parameters["affinity"] == "precomputed" or parameters["method"] == "exact":
         return None
     return _neighbors_among(n, np.max(parameters["perplexity"]))
@@ -94,34 +111,30 @@ class TSNE(
     """t-SNE: a map in which neighbors in the data are neighbors, by the Kullback-Leibler divergence of similarities.
 
     Minimize KL(P, Q) = sum_ij p_ij log(p_ij / q_ij) over Z (n, k). The affinities p_ij of the data are Gaussian, of a
-    width at each row that gives it ``perplexity`` effective neighbors. The similarities of the map are heavy-tailed:
+    width at each point that gives it ``perplexity`` effective neighbors. The similarities of the map are heavy-tailed:
     q_ij ∝ (1 + |z_i - z_j|²/dof)^-dof.
 
-    1. Find 3 * perplexity neighbors of each row (``math.neighbors.search``) and compute the affinities
-       (``math.embeddings.kl_divergence``).
-    2. Start with principal components, scaled to a standard deviation of 1e-4 (``math.embeddings.starts``).
-    3. Gradient descent with momentum (``math.embeddings.descent``): 125 iterations with the attraction multiplied by
-       ``early_exaggeration``, 125 in which the factor falls to ``exaggeration``, then the others
-       (``math.embeddings.kl_divergence``). The repulsion between all pairs is exact for few rows. For more rows it is
-       a Barnes-Hut sum by a tree, or a convolution on a grid, in up to 3 dimensions, and an estimate from a random
-       sample in more (``math.embeddings.repulsion``).
-    4. New rows: gradient descent in the field of the training rows (``math.embeddings.new_points``).
+    1. Find 3 * perplexity neighbors of each point and compute the affinities.
+    2. Initialize with the principal components, scaled to a standard deviation of 1e-4.
+    3. Gradient descent with momentum: 125 iterations with the attraction multiplied by ``early_exaggeration``, 125 in
+       which the factor falls to ``exaggeration``, then the others. The repulsion between all pairs is exact for few
+       points. For more points it is a Barnes-Hut sum by a tree, or a convolution on a grid, in up to 3 dimensions, and
+       an estimate from a random sample in more.
+    4. New points: gradient descent in the field of the training points.
 
     See Also
     --------
-    UMAP : faster for many rows, more compact groups.
-    PaCMAP : the arrangement of groups, too.
-    PCA : distances and axes with a meaning.
+    UMAP : faster for many points, with more compact groups.
+    PaCMAP : preserves the arrangement of groups too.
+    PCA : preserves distances, with axes that have a meaning.
 
     Notes
     -----
-    Cost: the neighbor search, then per iteration one pass over the edges, about 4 * perplexity per row, and the
-    repulsion: two Fourier transforms of a grid, or time proportional to n log n in 3 dimensions. Clusters are
-    meaningful; their sizes, their distances from each other and the density are not.
+    Clusters are meaningful, but their sizes, their distances from each other and the density are not.
 
     ``exaggeration`` above 1 gives more compact clusters: about 4 resembles ``UMAP``, more resembles
-    ``SpectralEmbedding``. ``anchor='pca'`` also preserves the arrangement of distant rows. Prefer ``PCA`` or ``MDS`` if
-    distances matter.
+    ``SpectralEmbedding``. ``anchor='pca'`` also preserves the arrangement of distant points. Prefer ``PCA`` or ``MDS``
+    if distances matter.
 
     References
     ----------
@@ -147,8 +160,8 @@ class TSNE(
     n_components: int = positional(2, "Number of dimensions of the map.", at_least=1)
     perplexity: float | Sequence[float] | np.ndarray = param(
         30.0,
-        "Effective number of neighbors of each row, at least 1; 5 to 50 are usual. Several values: the average of "
-        "their affinities, which preserves several scales.",
+        "Effective number of neighbors of each point, at least 1. 5 to 50 are usual. A larger value shows coarser "
+        "structure. Several values average their affinities, which preserves several scales.",
         above=0,  # scikit-learn's check of a single row passes 0.5, and expects an error about the rows
         wanted="a number of at least 1, or a sequence of such numbers",
     )
@@ -160,20 +173,20 @@ class TSNE(
     )
     learning_rate: float | Literal["auto"] = param(
         "auto",
-        "Length of the steps. 'auto' is the number of rows divided by twice the exaggeration of the phase. A larger "
-        "number is reduced to that, since the map would oscillate.",
+        "Length of the steps. 'auto' is the number of points divided by twice the exaggeration of the phase. A "
+        "larger number is reduced to that, since the map would oscillate.",
         above=0,
     )
     max_iter: int = param(1000, "Maximum number of iterations, 250 of them with early exaggeration.", at_least=1)
     n_iter_without_progress: int = param(
         300,
-        "Stop after this many iterations without a lower divergence, in the second phase; -1: as soon as it is not "
-        "lower.",
+        "Stop after this many iterations without a lower divergence, in the second phase. -1 stops as soon as it "
+        "is not lower.",
         at_least=-1,
     )
     min_grad_norm: float = param(1e-7, "Stop if the norm of the gradient is below this.", at_least=0)
     metric: Metric = param(
-        "euclidean", "Distance metric, a function of two rows, or 'precomputed': X is a matrix of distances."
+        "euclidean", "Distance metric, a function of two points, or 'precomputed': X is a matrix of distances."
     )
     metric_params: dict[str, Any] | None = param(None, "Parameters of the metric, such as {'p': 3}.")
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
@@ -185,8 +198,8 @@ class TSNE(
     )
     verbose: int = param(
         0,
-        "Above 0: print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, and why "
-        "the fit ended.",
+        "Above 0, print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, and "
+        "why the fit ended.",
         at_least=0,
     )
     random_state: RandomState = param(
@@ -197,38 +210,38 @@ class TSNE(
     )
     method: Literal["barnes_hut", "exact"] = param(
         "barnes_hut",
-        "'barnes_hut': affinities of the nearest neighbors and the fastest accurate repulsion, which solver_ names; "
-        "'exact': affinities of all pairs and exact repulsion, for up to a few thousand points.",
+        "'barnes_hut' uses the affinities of the nearest neighbors and the fastest accurate repulsion. 'exact' "
+        "uses all pairs, for up to a few thousand points.",
     )
     angle: float = param(
         0.5,
-        "Accuracy of the tree for maps of up to 3 dimensions: a cell is one point if its side is less than this times "
-        "its distance; 0 is exact.",
+        "Accuracy of the tree for maps of up to 3 dimensions: a cell is one point if its side is less than this "
+        "times its distance. A larger angle is faster and less accurate. 0 is exact.",
         at_least=0,
         at_most=1,
     )
     n_jobs: int | None = ignored(None, "set lowland.config(threads=...) instead")
     exaggeration: float = param(
-        1.0, "Factor of the attraction after the first 250 iterations; above 1, clusters are more compact.", above=0
+        1.0, "Factor of the attraction after the first 250 iterations. Above 1, clusters are more compact.", above=0
     )
     dof: float = param(
-        1.0, "Degrees of freedom of the similarity in the map; below 1, clusters split into finer ones.", above=0
+        1.0, "Degrees of freedom of the similarity in the map. Below 1, clusters split into finer ones.", above=0
     )
     affinity: Literal["gaussian", "uniform", "precomputed"] = param(
         "gaussian",
-        "'gaussian', 'uniform' (all neighbors of a row count equally), or 'precomputed': X is a matrix of affinities, "
-        "(n, n), dense or sparse.",
+        "'gaussian', 'uniform' (all neighbors of a point count equally), or 'precomputed': X is a matrix of "
+        "affinities, (n, n), dense or sparse.",
     )
     anchor: Literal["pca", "mds"] | np.ndarray | Sequence[Sequence[float]] | None = param(
         None,
-        "Reference map for the arrangement of distant rows: 'pca', 'mds' (metric, all pairs) or an array, "
-        "(n, n_components). None: no global term.",
+        "Reference map for the arrangement of distant points: 'pca', 'mds' (metric, all pairs) or an array, (n, "
+        "n_components). None means no global term.",
         wanted="'pca', 'mds', an (n, n_components) array or None",
     )
     anchor_weight: float = param(
         0.01,
-        "Weight of the mean squared distance to the anchor, between 0 and 1; it counts more in larger maps, which many "
-        "rows have.",
+        "Weight of the mean squared distance to the anchor, between 0 and 1. A larger one preserves more "
+        "distances and fewer neighbors. It counts more in maps of many points, which are larger.",
         at_least=0,
         at_most=1,
     )
@@ -236,7 +249,9 @@ class TSNE(
 
     kl_divergence_: float = attribute("Kullback-Leibler divergence of the map.")
     learning_rate_: float = attribute("Learning rate of the second phase.")
-    n_neighbors_: int = attribute("Number of neighbors of each row whose affinities were computed; 0: they were given.")
+    n_neighbors_: int = attribute(
+        "Number of neighbors of each point whose affinities were computed, or 0 if they were given."
+    )
 
     def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X.
@@ -273,7 +288,7 @@ class TSNE(
             raise ParameterError(
                 f"it must be less than the number of rows, {n} (`perplexity ({max(given):g}) must be less than "
                 f"n_samples ({n})`).",
-                f"Choose a smaller one; {max(1, (n - 1) // 3)} or less is usual.",
+                f"Choose a smaller one, usually at most {max(1, (n - 1) // 3)}.",
                 method="TSNE",
                 perplexity=max(given),
             )
@@ -312,7 +327,7 @@ class TSNE(
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         found = self._graph(X, run, graph)
-        self.__dict__.update(found.attributes(X))
+        keep_components(self, found, X)
         self.points_ = None if self._measure().precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         result = embed(self, problem, found, X, run, self._printing(callback), "learning_rate")
@@ -366,7 +381,7 @@ class TSNE(
             raise refusal(self, "fit was given a neighbor graph too.", "Pass only one of them.", "affinity")
         with with_remedy("Pass rows with `affinity='gaussian'` to have affinities computed."):
             P = given_affinities(X)
-        found = neighborhood.split(None, affinity_components(P), "Add affinities")
+        found = neighborhood.split(affinity_components(P), "Add affinities")
         P = P if found.kept.all() else joint_affinities(P[found.kept][:, found.kept])
         self.n_neighbors_ = 0
         found = replace(found, graph=NeighborGraph(P.indptr, P.indices, P.data))
@@ -377,13 +392,14 @@ class TSNE(
         n, k = found.graph.n, self.n_components
         P = self._affinities(found.graph, run, X)
         start = np.zeros((n, k)) if are_equal(self, X, found.graph) else self._start(X, P, run)
+        all_pairs = self.method == "exact" or (is_on_device(X) and k != 2)  # a device has a grid for planes only
         repulsion, solver = choose_repulsion(
-            P, k, float(self.dof), exact=self.method == "exact", theta=float(self.angle), seed=self.seed_
+            P, k, float(self.dof), exact=all_pairs, theta=float(self.angle), seed=self.seed_
         )
         if is_on_device(X):
             on_grid = Outcome("interpolation by FFT", "on the device of the rows")
-            all_pairs = Outcome("exact", "all pairs, on the device of the rows")
-            solver = on_grid if k == 2 and solver.name != "exact" else all_pairs
+            exact = Outcome("exact", "all pairs, on the device of the rows")
+            solver = exact if solver.name == "exact" else on_grid
         factors = float(self.early_exaggeration), float(self.exaggeration)
         most = math.inf if self.learning_rate == "auto" else float(self.learning_rate)
         rates = tuple(min(n / (2 * f), most) for f in factors)  # longer steps oscillate
@@ -403,7 +419,6 @@ class TSNE(
     def _affinities(self, graph: NeighborGraph, run: Run, X: Array) -> Any:
         if self.affinity == "precomputed":
             return graph.matrix()
-        run.require(40 * len(graph.to), "The affinities of all edges", "Choose a smaller perplexity")
         if self.affinity == "uniform":
             return uniform_affinities(graph)
         self._warn_of_too_large_a_perplexity(graph)
@@ -442,6 +457,8 @@ class TSNE(
         metric = self._measure()
         given = metric.precomputed
         if kind == "spectral" or self.affinity == "precomputed" or (given and is_sparse(X)):
+            if isinstance(P, TensorAffinities):
+                return spectral_start_on_device(P.edges, P.p, k, run, rng)
             return spectral_start(P, k, run, rng)
         return classical_start(X, k, run, rng) if given else principal_places(X, metric, k, run, rng)
 
@@ -469,9 +486,6 @@ class TSNE(
         return to_numpy(stress_majorization(D, self.n_components, run=run).Z).astype(np.float64)
 
     # --- new rows ---
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
 
     def _encoding(self) -> Callable[[Array], Array]:
         """Each row descends in the field of the training rows."""

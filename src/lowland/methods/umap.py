@@ -44,7 +44,7 @@ from lowland.math.embeddings.starts import (
 )
 from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.approximate import can_approximate
-from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
 from lowland.math.optimize.outcome import Outcome
@@ -67,13 +67,13 @@ from lowland.methods.base.neighbor_embedding import (
     principal_places,
 )
 from lowland.methods.base.neighborhood import (
-    Components,
     Neighborhood,
     distinct_rows,
     embedded_mask,
     given_neighbors,
     graph_facts,
     join_equals,
+    keep_components,
     own_points,
     rows_at,
 )
@@ -91,7 +91,7 @@ _UNUSED = "Accepted for umap-learn's signature; it has no effect here"
 
 
 def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
-    """How many neighbors a fit to rows searches for; None: approximate, given or distinct rows."""
+    """How many neighbors a fit to rows searches for. None means approximate, given or distinct rows."""
     own = parameters["force_approximation_algorithm"] or parameters["unique"]
     given = parameters["precomputed_knn"][0] is not None
     return None if own or given else min(int(parameters["n_neighbors"]), n) - 1
@@ -114,35 +114,32 @@ class UMAP(
     warm={},
     quick={"n_neighbors": 5, "n_epochs": 50, "random_state": 0},
 ):
-    """UMAP: a map in which neighbors in the data are near each other; with densMAP, dense regions stay dense.
+    """UMAP: a map in which neighbors in the data are near each other, and with densMAP dense regions stay dense.
 
-    Find Z (n, k) that minimizes the cross-entropy between two fuzzy graphs of the rows, that of the data with weights
-    w_ij and that of the map with v_ij = 1 / (1 + a |z_i - z_j|^2b):
-    sum_ij -w_ij log v_ij - (1 - w_ij) log(1 - v_ij).
+    Find Z (n, k) that minimizes the cross-entropy between two fuzzy graphs of the points, that of the data with weights
+    w_ij and that of the map with v_ij = 1 / (1 + a |z_i - z_j|^2b): sum_ij -w_ij log v_ij - (1 - w_ij) log(1 - v_ij).
 
-    1. Find the nearest neighbors of each row (``math.neighbors.search``).
+    1. Find the nearest neighbors of each point.
     2. Weight them by exp(-(d - rho_i) / sigma_i): rho_i is the distance to the nearest one, sigma_i makes the weights
-       sum to log2 of n_neighbors. Combine both directions by the fuzzy union, w + w' - w w'
-       (``math.embeddings.fuzzy_graph``). With a target y, weaken the edges between classes, or intersect
-       with the graph of y (``target_graph``).
-    3. Start at the Laplacian eigenmaps of the graph (``starts``; components apart: ``component_starts``).
-    4. Stochastic gradient descent: in each epoch, edges are sampled in proportion to their weights; each attracts its
-       ends, and random rows repel them (``cross_entropy``). densMAP adds a correlation of local radii (``densities``).
-       All rows move at the end of an epoch, by Adam: the same seed gives the same map on any number of threads.
-    5. New rows: the same descent, each by itself among the training rows (``edge_placing``). The inverse transform is a
-       local linear regression (``local_inverse``).
+       sum to log2 of n_neighbors. Combine both directions by the fuzzy union, w + w' - w w'. With a target y, weaken
+       the edges between classes, or intersect with the graph of y.
+    3. Initialize with the Laplacian eigenmaps of the graph.
+    4. Stochastic gradient descent: in each epoch, edges are sampled in proportion to their weights. Each attracts its
+       ends, and random points repel them. densMAP adds a correlation of local radii. All points move at the end of an
+       epoch, by Adam: the same seed gives the same map on any number of threads.
+    5. New points: the same descent, each by itself among the training points. The inverse transform is a local linear
+       regression.
 
     See Also
     --------
     TSNE : more accurate neighborhoods.
-    PaCMAP : the arrangement of groups, too.
-    SpectralEmbedding : the start of the map.
+    PaCMAP : preserves the arrangement of groups too.
+    SpectralEmbedding : the initialization of the map.
 
     Notes
     -----
-    Cost: the neighbor search, then about n · n_neighbors · (1 + negative_sample_rate) / 2 pairs per epoch. Distances
-    between clusters and their sizes mean little; prefer ``PCA`` or ``ClassicalMDS`` if distances matter. The map
-    depends on the seed: fit with several of them before you trust a detail.
+    Distances between clusters and their sizes mean little: prefer ``PCA`` or ``ClassicalMDS`` if distances matter. The
+    map depends on the seed: fit with several of them before you rely on a detail.
 
     References
     ----------
@@ -160,20 +157,26 @@ class UMAP(
     """
 
     n_neighbors: int = positional(
-        15, "Number of neighbors, each row included, as in umap-learn. With fewer rows, all rows.", at_least=2
+        15,
+        "Number of neighbors, each point included, as in umap-learn. Fewer show small groups and may split large "
+        "ones, more show the global structure. With fewer points, all of them.",
+        at_least=2,
     )
-    n_components: int = positional(2, "Number of components.", at_least=1)
+    n_components: int = positional(2, "Number of dimensions of the map.", at_least=1)
     metric: str | Callable[..., float] = positional(
         "euclidean",
-        "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",
+        "Distance metric, a function of two points, or 'precomputed': X is a distance matrix or a sparse neighbor "
+        "graph.",
     )
     metric_kwds: dict[str, Any] | None = positional(None, "Further arguments of the metric.")
     output_metric: str = positional(
-        "euclidean", "Accepted for umap-learn's signature; the metric of the map is always 'euclidean'."
+        "euclidean", "Accepted for umap-learn's signature. The metric of the map is always 'euclidean'."
     )
     output_metric_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
     n_epochs: int | None = positional(
-        None, "Number of epochs; None: 500 up to 10,000 rows, else 200; 200 more with `densmap`.", at_least=0
+        None,
+        "Number of epochs. None means 500 up to 10,000 points and 200 above, and 200 more with `densmap`.",
+        at_least=0,
     )
     learning_rate: float = positional(
         1.0,
@@ -183,13 +186,17 @@ class UMAP(
     )
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = positional(
         "spectral",
-        "Initialization: 'spectral' (Laplacian eigenmaps; above 200,000 rows 'pca', since they would take minutes), "
-        "'pca' (classical scaling of 1,000 rows if values are missing or with metric='gower'), 'random', or an "
-        "(n, n_components) array, which is scaled to a largest coordinate of 10.",
+        "Initialization: 'spectral' (Laplacian eigenmaps; above 200,000 points 'pca', since they would take "
+        "minutes), 'pca' (classical scaling of 1,000 points if values are missing or with metric='gower'), "
+        "'random', or an (n, n_components) array, which is scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",
     )
-    min_dist: float = positional(0.1, "Distance in the map up to which similarity is one.", at_least=0)
-    spread: float = positional(1.0, "Scale of the map, at least min_dist.", above=0, at_most=1e6)
+    min_dist: float = positional(
+        0.1, "Distance in the map up to which similarity is one. A smaller one packs points more tightly.", at_least=0
+    )
+    spread: float = positional(
+        1.0, "Scale of the map, at least min_dist. A larger one spreads the clusters.", above=0, at_most=1e6
+    )
     low_memory: bool = positional(True, _UNUSED + ".")
     n_jobs: int | None = positional(-1, _UNUSED + ": set the threads with lowland.config.")
     set_op_mix_ratio: float = positional(
@@ -199,23 +206,28 @@ class UMAP(
         at_most=1,
     )
     local_connectivity: float = positional(
-        1.0, "Number of nearest neighbors with weight one; fractions are interpolated.", at_least=0
+        1.0, "Number of nearest neighbors with weight one. Fractions are interpolated.", at_least=0
     )
-    repulsion_strength: float = positional(1.0, "Weight of the repulsion.", at_least=0)
+    repulsion_strength: float = positional(
+        1.0, "Weight of the repulsion. A larger one pushes groups farther apart.", at_least=0
+    )
     negative_sample_rate: int = positional(
-        5, "Random rows that repel, for each sampled edge.", at_least=0, at_most=10_000
+        5,
+        "Random points that repel, for each sampled edge. More of them are slower and more accurate.",
+        at_least=0,
+        at_most=10_000,
     )
     transform_queue_size: float = positional(4.0, _UNUSED + ".")
     a: float | None = positional(
-        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from `min_dist` and `spread`.", above=0
+        None, "Parameter of the similarity 1 / (1 + a d^2b). None takes it from `min_dist` and `spread`.", above=0
     )
     b: float | None = positional(
-        None, "Parameter of the similarity 1 / (1 + a d^2b); None: from `min_dist` and `spread`.", above=0
+        None, "Parameter of the similarity 1 / (1 + a d^2b). None takes it from `min_dist` and `spread`.", above=0
     )
     random_state: RandomState = positional(None, "Seed of the initialization and of the random draws.", at_least=0)
     angular_rp_forest: bool = positional(False, _UNUSED + ".")
     target_n_neighbors: int = positional(
-        -1, "Number of neighbors in the graph of a numeric y, each row included; -1: n_neighbors."
+        -1, "Number of neighbors in the graph of a numeric y, each point included. -1 means n_neighbors."
     )
     target_metric: str = positional(
         "categorical",
@@ -223,47 +235,51 @@ class UMAP(
         "(edit distance), or a metric of numbers, in one or more columns.",
     )
     target_metric_kwds: dict[str, Any] | None = positional(None, "Further arguments of the metric of y.")
-    target_weight: float = positional(0.5, "Weight of y against X, from 0 to 1.", at_least=0, at_most=1)
-    transform_seed: int = positional(42, "Random seed of the draws for new rows.")
+    target_weight: float = positional(
+        0.5, "Weight of y against X, from 0 to 1. A larger one separates the classes more.", at_least=0, at_most=1
+    )
+    transform_seed: int = positional(42, "Random seed of the draws for new points.")
     transform_mode: str = positional(
-        "embedding", "Accepted for umap-learn's signature; always 'embedding'. The graph is graph_."
+        "embedding", "Accepted for umap-learn's signature. It is always 'embedding'. The graph is graph_."
     )
     force_approximation_algorithm: bool = positional(
-        False, "Search neighbors approximately, however few rows there are, if the metric allows it."
+        False, "Search neighbors approximately, however few points there are, if the metric allows it."
     )
     verbose: bool = positional(False, _UNUSED + ": progress is set with lowland.config.")
     tqdm_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
-    unique: bool = positional(False, "Embed duplicate rows once, all at the same place.")
+    unique: bool = positional(False, "Embed duplicate points once, all at the same place.")
     densmap: bool = positional(
-        False, "Add the density term of densMAP: local radii in the map follow those in the data."
+        False, "Add the density term of densMAP, so that local radii in the map follow those in the data."
     )
-    dens_lambda: float = positional(2.0, "Weight of the density term.", at_least=0)
+    dens_lambda: float = positional(
+        2.0, "Weight of the density term. A larger one preserves densities better and neighborhoods less.", at_least=0
+    )
     dens_frac: float = positional(
         0.3, "Fraction of the epochs, at the end, with the density term.", at_least=0, at_most=1
     )
     dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
     output_dens: bool = positional(
         False,
-        "Compute the local radii, rad_orig_ and rad_emb_, also without `densmap`. fit_transform then returns three "
-        "arrays: the map and the radii.",
+        "Compute the local radii, rad_orig_ and rad_emb_, also without `densmap`. Fitting then returns "
+        "three arrays: the map and the radii.",
     )
     disconnection_distance: float | None = positional(
         None,
-        "Neighbors at this distance or farther are removed from the graph; None: 1 for 'jaccard', 'dice' and "
-        "'hellinger', 2 for 'cosine' and 'correlation', else no limit.",
+        "Neighbors at this distance or farther are removed from the graph. None means 1 for 'jaccard', 'dice' and "
+        "'hellinger', 2 for 'cosine' and 'correlation', and otherwise no limit.",
         above=0,
         at_most=math.inf,
     )
     precomputed_knn: Any = positional(
         (None, None, None),
-        "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, each row "
-        "among its neighbors.",
+        "Neighbors, as umap-learn computes them: indices, then distances, both (n, n_neighbors) or wider, each "
+        "point among its neighbors.",
         wanted="a tuple of indices and distances",
     )
     disconnected: Policy = ignored_components_parameter()
 
     graph_: Any = attribute(
-        "Fuzzy graph of the rows (with unique=True, of the distinct ones): sparse, symmetric weights in (0, 1].",
+        "Fuzzy graph of the points (with unique=True, of the distinct ones): sparse, symmetric weights in (0, 1].",
         "(n, n)",
         saved=False,
     )
@@ -271,17 +287,17 @@ class UMAP(
     a_: float = attribute("Parameter a of the similarity in the map.")
     b_: float = attribute("Parameter b of the similarity in the map.")
     n_epochs_: int = attribute("Number of epochs of the schedule.")
-    cross_entropy_: float = attribute("Cross-entropy per row at the end; the repulsion is estimated.")
-    mean_distance_: float = attribute("Mean distance of the neighbors, each row included.")
+    cross_entropy_: float = attribute("Cross-entropy per point at the end, with an estimate of the repulsion.")
+    mean_distance_: float = attribute("Mean distance of the neighbors, each point included.")
     rad_orig_: np.ndarray = attribute(
-        "Log of the local radius of each row in the data.", "(n_samples_,)", when="with densmap or output_dens"
+        "Log of the local radius of each point in the data.", "(n_samples_,)", when="with densmap or output_dens"
     )
     rad_emb_: np.ndarray = attribute(
-        "Log of the local radius of each row in the map.", "(n_samples_,)", when="with densmap or output_dens"
+        "Log of the local radius of each point in the map.", "(n_samples_,)", when="with densmap or output_dens"
     )
-    map_radii_: MapRadii = attribute("Statistics of the radii, for new rows.", when="with densmap")
+    map_radii_: MapRadii = attribute("Statistics of the radii, for new points.", when="with densmap")
     unique_index_: np.ndarray = attribute(
-        "First row of each set of duplicate rows.", "(n_unique,)", when="with unique=True"
+        "First row of each set of duplicate points.", "(n_unique,)", when="with unique=True"
     )
 
     # the only names that umap-learn has for the fitted curve
@@ -362,7 +378,7 @@ class UMAP(
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = replace(self._neighborhood(), k=min(self.n_neighbors, X.shape[0]) - 1)
         found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
-        self.__dict__.update(found.attributes(X))
+        keep_components(self, found, X)
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         labels = None if y is None else self._as_labels(y, X.shape[0])[found.kept]
         problem = self._problem(rows_at(X, found.kept), found.graph, run, labels, start)
@@ -382,7 +398,7 @@ class UMAP(
         """Set the attributes of all rows from those of the distinct ones."""
         found = replace(found, labels=found.labels[inverse], kept=found.kept[inverse])
         self.embedding_ = as_places(to_numpy(vars(self)["embedding_"])[inverse], X)
-        self.__dict__.update(found.attributes(X))
+        keep_components(self, found, X)
         if self.densmap or self.output_dens:
             self.rad_orig_, self.rad_emb_ = self.rad_orig_[inverse], self.rad_emb_[inverse]
         self.unique_index_ = first
@@ -493,12 +509,12 @@ class UMAP(
         if not np.isfinite(values).all():
             raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
         if not np.ptp(values, axis=0).any():
-            raise DataError("All values of y are equal, so it is no target. Fit without y.")
+            raise DataError("All values of y are equal. Fit without y.")
         if self.target_metric in ("ordinal", "count"):
             scores = values[:, 0]
             if self.target_metric == "count":
                 if not np.array_equal(scores, np.abs(np.floor(scores))):
-                    raise DataError("`y` has values that are no counts. Set `target_metric='euclidean'`.")
+                    raise DataError("`y` has values that are not counts. Set `target_metric='euclidean'`.")
                 scores = cumulative_surprise(scores)
             return weaken_between_values(fuzzy, scores, self.target_weight)
         k = self.n_neighbors if self.target_n_neighbors < 0 else self.target_n_neighbors
@@ -549,7 +565,7 @@ class UMAP(
         )  # fmt: skip
 
     def _longest(self) -> float | None:
-        """The distance from which on neighbors are removed; None: no limit."""
+        """The distance from which on neighbors are removed. None means no limit."""
         name, given = self._params.metric, self._params.disconnection_distance
         return given if given is not None else _BOUNDS.get(name) if isinstance(name, str) else None
 
@@ -616,7 +632,7 @@ class UMAP(
         inner = FuzzyGraph.of_matrix(W[kept][:, kept])
         edges = NeighborGraph(inner.start, inner.to, np.ones(len(inner.to)))
         found = Components(edges, affinity_components(W), kept)
-        self.__dict__.update(found.attributes(Z))
+        keep_components(self, found, Z)
         self.points_, self.mean_distance_, self._fitted.supervised = None, float("nan"), False
         self.seed_ = int(self._generator().integers(2**31))
         problem = self._arrangement(Z[kept], inner, run, None)
@@ -631,15 +647,12 @@ class UMAP(
             return to_numpy(self.embedding_)[self.unique_index_][kept[self.unique_index_]]
         return to_numpy(rows_at(self.embedding_, kept))
 
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
-
     def _encoding(self) -> Callable[[Array], Array]:
         p, neighborhood, kept = self._params, self._neighborhood(), embedded_mask(self)
         Z = np.ascontiguousarray(self._places(), dtype=np.float32)
         k, given = min(p.n_neighbors - 1, len(Z)), self.points_ is None
         if given and not neighborhood.metric.precomputed:
-            raise ParameterError("UMAP cannot transform new rows: it was fitted to a graph alone.")
+            raise ParameterError("UMAP cannot transform new rows: it was fitted to a graph alone. Fit it to rows.")
         forces = EdgeForces(self.a_, self.b_, p.repulsion_strength, p.negative_sample_rate, p.transform_seed)
         density = None
         if p.densmap:

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, is_array, is_dask, like, result_dtype, to_numpy, xp_of
-from lowland.data.rows import Rows
+from lowland.data.rows import Rows, in_slabs
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.math.distances.to_points import DistancesTo, in_slabs
+from lowland.math.distances.to_points import DistancesTo
 from lowland.math.prototypes.codebook import Codebook, CodeLookup, NearestIndex, SumByPrototype, in_small_slabs
 from lowland.math.prototypes.kmeans import Quantization, RowSample, lloyd, lloyd_over_rows
 from lowland.math.statistics.labels import ClassLabels
@@ -37,20 +37,18 @@ class VectorQuantizer(
     width_parameter="n_clusters",
     study=StudyHints(why_left_out="It assigns rows to clusters and yields no coordinates to plot."),
 ):
-    """Vector quantization by k-means: rows become distances to the k code vectors, or the index of the nearest one.
+    """Vector quantization by k-means: points become distances to the k code vectors, or the index of the nearest one.
 
-    The code book w_1 … w_k minimizes the sum of squared distances of the rows to their nearest code vectors,
+    The code book w_1 … w_k minimizes the sum of squared distances of the points to their nearest code vectors,
 
         min Σ_i min_c |x_i - w_c|²
 
-    At a minimum each code vector is the mean of the rows assigned to it.
+    At a minimum each code vector is the mean of the points assigned to it.
 
-    1. Compute the mean and the variance of the columns, which scale the rows and the tolerance
-       (``math.statistics.moments``).
-    2. Initialize by greedy k-means++ on all rows, or on a sample of a large table (``math.prototypes.kmeans``).
-    3. Lloyd's algorithm: one pass assigns the rows to their nearest code vectors and sums
-       them, then each code vector moves to the mean of its rows. An empty cluster is moved to the row farthest from its
-       code vector.
+    1. Compute the mean and the variance of the columns, which scale the points and the tolerance.
+    2. Initialize by greedy k-means++ on all points, or on a sample of a large table.
+    3. Lloyd's algorithm: one pass assigns the points to their nearest code vectors and sums them, then each code vector
+       moves to the mean of its points. An empty cluster is moved to the point farthest from its code vector.
     4. The coordinates are the distances to the code vectors, or the index of the nearest one. The inverse transform
        returns the nearest code vector.
 
@@ -61,12 +59,10 @@ class VectorQuantizer(
 
     Notes
     -----
-    Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; a file is never
-    held in memory, and an array gets a float32 copy if the memory budget allows. The result is a local minimum that
-    depends on the initialization: raise ``n_init`` to try several. Standardize the columns if their units of
-    measurement differ.
+    The result is a local minimum that depends on the initialization: raise ``n_init`` to try several. Standardize the
+    columns if their units of measurement differ.
 
-    Prefer ``SelfOrganizingMap`` for code vectors that are ordered on a grid, and ``PCA`` where the rows vary along
+    Prefer ``SelfOrganizingMap`` for code vectors that are ordered on a grid, and ``PCA`` where the points vary along
     directions rather than in clusters.
 
     References
@@ -85,16 +81,23 @@ class VectorQuantizer(
     ((150, 1), 78.86)
     """
 
-    n_clusters: int = positional(8, "Number of code vectors (clusters).", at_least=1)
+    n_clusters: int = positional(
+        8, "Number of code vectors (clusters). More of them lower the distortion and compress less.", at_least=1
+    )
     output: Literal["distances", "index"] = param(
         "distances", "What transform returns: distances to all code vectors, or the index of the nearest one."
     )
     init: Literal["k-means++", "random"] | np.ndarray | list = param(
         "k-means++",
-        "Initialization: rows far apart (k-means++) or random rows, or an array of code vectors.",
+        "Initialization: points far apart ('k-means++') or random points, or an array of code vectors.",
         wanted="'k-means++', 'random', or an array of initial code vectors of shape (n_clusters, columns)",
     )
-    n_init: int = param(1, "Number of initializations; the result with the lowest distortion is kept.", at_least=1)
+    n_init: int = param(
+        1,
+        "Number of initializations. The result with the lowest distortion is kept, so more of them are better and "
+        "slower.",
+        at_least=1,
+    )
     max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)
     tol: float = param(
         1e-4,
@@ -108,15 +111,17 @@ class VectorQuantizer(
 
     cluster_centers_: Array = attribute("Code vectors.", "(n_clusters, n_features_in_)")
     labels_: Array = attribute(
-        "Code book index of each training row.", "(n_samples_,)", when="where the training data is in memory"
+        "Code book index of each training point.", "(n_samples_,)", when="where the training data is in memory"
     )
-    counts_: Array = attribute("Number of training rows per code vector, or the sum of their weights.", "(n_clusters,)")
-    inertia_: float = attribute("Sum of squared distances of the training rows to their code vectors.")
-    distortion_: float = attribute("Mean squared distance of a training row to its code vector.")
+    counts_: Array = attribute(
+        "Number of training points per code vector, or the sum of their weights.", "(n_clusters,)"
+    )
+    inertia_: float = attribute("Sum of squared distances of the training points to their code vectors.")
+    distortion_: float = attribute("Mean squared distance of a training point to its code vector.")
     explained_variance_fraction_: float = attribute("1 - inertia / total sum of squares.")
     bits_per_row_: float = attribute("Bits per code book index, log2(n_clusters).")
     entropy_: float = attribute("Entropy of the code book usage in bits: the mean code length with entropy coding.")
-    compression_: float = attribute("Bits of a row of floats divided by the bits of its code book index.")
+    compression_: float = attribute("Bits of a point of floats divided by the bits of its code book index.")
     trace_: tuple[float, ...] = attribute("Distortion at the initialization and after each iteration.")
     n_iter_: int = attribute("Number of iterations.")
     converged_: bool = attribute("Whether the code vectors moved by less than the tolerance.")
@@ -223,9 +228,8 @@ class VectorQuantizer(
     def _encoding_width(self) -> int:
         return 1 if self._params.output == "index" else int(self.cluster_centers_.shape[0])
 
-    def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
-        rows, run = super()._rows_to_map(X)
-        return in_slabs(rows, int(self.cluster_centers_.shape[0])), run
+    def _working_width(self) -> int:
+        return int(self.cluster_centers_.shape[0])
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
         if self._params.output == "index" and getattr(Z, "ndim", 2) == 1:  # what predict returned

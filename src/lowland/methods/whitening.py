@@ -32,12 +32,12 @@ class Whitening(
 ):
     """Whitening (sphering): linear transformation to uncorrelated coordinates of unit variance.
 
-    Problem: find W with W S W' = I, where S is the covariance matrix of the rows. A rotation of a solution is a
-    solution, too, so ``method`` selects one: coordinates in descending order of variance (pca), closest to the columns
+    Problem: find W with W S W' = I, where S is the covariance matrix of the points. A rotation of a solution is also a
+    solution, so ``method`` selects one: coordinates in descending order of variance (pca), closest to the columns
     (zca), a triangular W (cholesky), or the first two after standardizing the columns (pca-cor, zca-cor).
 
-    1. Sum the moments of the rows (``math.statistics.moments``).
-    2. Compute the whitening matrix from the eigenpairs of the covariance (``math.spectra.whitening_matrices``).
+    1. Sum the moments of the data.
+    2. Compute the whitening matrix from the eigenpairs of the covariance.
     3. Transform by z = W(x - mean). The inverse transform uses the pseudo-inverse of W.
 
     See Also
@@ -47,11 +47,9 @@ class Whitening(
 
     Notes
     -----
-    Cost: one pass over the rows and n d² + d³ operations. Memory: d² numbers.
-
-    Directions of zero variance are dropped instead of divided by zero. ``rank_`` counts the others; pca, pca-cor and
-    cholesky then return ``rank_`` columns. Whitening amplifies noise in directions of small variance: raise ``tol``,
-    or prefer ``PCA(whiten=True)`` to keep a few components chosen by a rule.
+    Directions of zero variance are dropped instead of divided by zero. ``rank_`` counts the others. pca, pca-cor and
+    cholesky then return ``rank_`` columns. Whitening amplifies noise in directions of small variance: raise ``tol``, or
+    prefer ``PCA(whiten=True)`` to keep a few components chosen by a rule.
 
     References
     ----------
@@ -69,12 +67,13 @@ class Whitening(
     """
 
     n_components: int | None = positional(
-        None, "Number of coordinates (pca and pca-cor only); None for all.", at_least=1
+        None, "Number of coordinates (pca and pca-cor only). None means all.", at_least=1
     )
     method: Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"] = param("pca", "Type of whitening matrix.")
     tol: float | None = param(
         None,
-        "Fraction of the largest eigenvalue below which a direction is dropped. None means rounding error.",
+        "Fraction of the largest eigenvalue below which a direction is dropped. A larger one drops more. None "
+        "means rounding error.",
         at_least=0,
     )
 
@@ -92,9 +91,6 @@ class Whitening(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments, then compute the matrix."""
-        run.require(
-            4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Reduce the columns first with PCA"
-        )
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
         self._fitted.dtype = rows.dtype
         self._solve_moments(self._fitted.moments, run)

@@ -468,6 +468,7 @@ interface TableRecord {
   unprepared?: string | null;
   prepared?: Record<string, string>;
   scale?: string;
+  scaled?: boolean | string; // "tf-idf": weighted as counts
   impute?: string; // what replaces missing values
   imputed?: { values: number; columns: number } | null; // of the prepared rows
   read?: Record<string, any>; // options of several types

@@ -55,10 +55,10 @@ def loadings(
     Parameters
     ----------
     components : array-like of shape (k, d) or (d, k), or fitted model
-        Components, such as ``components_``, or loadings, such as ``FactorAnalysis.loadings_``; or a model that has
+        Components, such as ``components_``, or loadings, such as ``FactorAnalysis.loadings_``, or a model that has
         them. The longer side is that of the columns, unless ``names`` fit the other side.
     names : sequence of str or None, default None
-        Names of the d columns. None: those of the data frame or of the model, or their numbers. Of more than 40
+        Names of the d columns. None means those of the data frame or of the model, or their numbers. Of more than 40
         columns, those with the largest loadings are named.
     most : int, default 3
         Maximum number of components to draw.
@@ -150,7 +150,7 @@ def biplot(
 ) -> Any:
     """Draw a biplot: rows as points and columns as arrows in the plane of two components.
 
-    In a map of counts or categories, columns or levels are points, too, in the units of the axes: those far from the
+    In a map of counts or categories, columns or levels are also points, in the units of the axes: those far from the
     origin in the same direction occur together.
 
     Rows lie in the direction of the columns in which they are large. All arrows have one common scale, chosen to fill
@@ -160,19 +160,20 @@ def biplot(
     Parameters
     ----------
     Z : array-like of shape (n, 2 or more), or fitted model
-        Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model with ``components_``,
-        followed by the rows X in place of ``components``: ``plots.biplot(pca, X)``. Models of counts, categories and
-        mixed tables supply ``points``.
+        Coordinates, of which the first two columns are drawn. Rows with NaN are left out. Or a model with
+        ``components_``, followed by the rows X in place of ``components``: ``plots.biplot(pca, X)``. Models of counts,
+        categories and mixed tables supply ``points``.
     components : array-like of shape (2 or more, d), or None
-        Components, such as ``components_``. None: there are only ``points``.
+        Components, such as ``components_``. None means that there are only ``points``.
     labels : array-like of shape (n,) or None, default None
         One value per row, as for ``plots.embedding``.
     points : array-like of shape (m, 2 or more), or None, default None
-        Coordinates of columns or levels, drawn as named points beside the rows.
+        Coordinates of columns or levels, drawn as named points among the rows.
     point_names : sequence of str or None, default None
-        Their names. None: their numbers.
+        Their names. None means their numbers.
     row_names : sequence of str or None, default None
-        Names of the rows, written beside them. None: rows have no names. Of many rows, the farthest 30 are named.
+        Names of the rows, written next to them. None means that rows have no names. Of many rows, the farthest 30 are
+        named.
 
     References
     ----------
@@ -305,15 +306,15 @@ def dendrogram(
     Parameters
     ----------
     children : array-like of shape (d - 1, 2) or (d - 1, 4), or fitted model
-        Merges, such as ``children_``: row i merges two nodes into node d + i; nodes below d are leaves. Or the result
+        Merges, such as ``children_``: row i merges two nodes into node d + i. Nodes below d are leaves. Or the result
         of scipy's ``linkage``, or a model with ``children_``, such as FeatureAgglomeration.
     distances : array-like of shape (d - 1,) or None, default None
-        Distance of each merge, such as ``distances_``. None: merges are drawn in equal steps.
+        Distance of each merge, such as ``distances_``. None draws merges in equal steps.
     labels : array-like of shape (d,) or None, default None
         Cluster of each leaf, such as ``labels_``: integers or strings. Clusters are drawn in color, merges between
         them in gray.
     names : sequence of str or None, default None
-        Names of the leaves. None: their numbers.
+        Names of the leaves. None means their numbers.
 
     Examples
     --------

@@ -52,10 +52,10 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     Parameters
     ----------
     values : array-like of shape (k,), or fitted model
-        Eigenvalues in descending order, such as ``explained_variance_``; or a model with
-        ``explained_variance_ratio_``, of Lowland or scikit-learn, also as the last step of a pipeline.
+        Eigenvalues in descending order, such as ``explained_variance_``, or a model with ``explained_variance_ratio_``,
+        of Lowland or scikit-learn, also as the last step of a pipeline.
     total : float or None, default None
-        Total variance, such as ``total_variance_``. None: that of the model, or the sum of the values.
+        Total variance, such as ``total_variance_``. None means that of the model, or the sum of the values.
 
     References
     ----------
@@ -89,7 +89,7 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
 
 
 def _distortions_of(model: Any) -> dict[str, Any]:
-    """J(0), …, J(k) of a PCA; scikit-learn's divides the variances by n - 1, the distortion is a mean over n rows."""
+    """J(0), …, J(k) of a PCA; scikit-learn's divides the variances by n - 1, the distortion is a mean over n points."""
     distortion = attribute(model, "distortion", default=None)
     if distortion is not None:
         return {"distortions": [distortion(M) for M in range(attribute(model, "n_components_") + 1)]}
@@ -107,7 +107,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     Parameters
     ----------
     distortions : array-like of shape (k + 1,), or fitted PCA
-        J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``; or the PCA itself.
+        J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``, or the PCA itself.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     Parameters
     ----------
     eigenvalues : array-like of shape (k,), or fitted DiffusionMap
-        Eigenvalues in descending order, such as ``eigenvalues_``; or the DiffusionMap itself.
+        Eigenvalues in descending order, such as ``eigenvalues_``, or the DiffusionMap itself.
     times : sequence of numbers, default (1, 2, 4, 8, 16)
         Diffusion times t.
 
@@ -203,7 +203,7 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     diagram : Shepard
         Result of ``quality.shepard``.
     title : str or None, default None
-        Title of the figure. None: the two correlations.
+        Title of the figure. None means the two correlations.
 
     References
     ----------
@@ -288,13 +288,12 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
 @called_as("residual_variances(model)", read=lambda model: {"variances": attribute(model, "residual_variances_")})
 def residual_variances(variances: Any, choice: int | None = None, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the residual variance over the number of dimensions; the elbow suggests how many are enough.
+    """Draw the residual variance over the number of dimensions. The elbow suggests how many are enough.
 
     Parameters
     ----------
     variances : array-like of shape (k,), or fitted Isomap
-        Residual variance of embeddings of 1, 2, …, k dimensions, such as ``residual_variances_``; or the Isomap
-        itself.
+        Residual variance of embeddings of 1, 2, …, k dimensions, such as ``residual_variances_``, or the Isomap itself.
     choice : int or None, default None
         Number of dimensions to mark.
 
@@ -374,7 +373,7 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     Parameters
     ----------
     path : sequence of steps, or fitted selector
-        Steps, such as ``path_`` of SequentialFeatureSelector; each has number, action, name, score and size. Or the
+        Steps, such as ``path_`` of SequentialFeatureSelector. Each has number, action, name, score and size. Or the
         selector itself.
 
     Examples
@@ -423,14 +422,14 @@ def coefficient_paths(
     Parameters
     ----------
     alphas : array-like of shape (m,), or fitted L1Selector
-        Penalties, such as ``alphas_`` of L1Selector; or the selector itself, without ``coefs``.
+        Penalties, such as ``alphas_`` of L1Selector, or the selector itself, without ``coefs``.
     coefs : array-like of shape (m, d), (m, K, d) or (d, m)
-        Coefficients at each penalty; (d, m) is the result of scikit-learn's ``lasso_path``. With K classes, their
+        Coefficients at each penalty. (d, m) is the result of scikit-learn's ``lasso_path``. With K classes, their
         Euclidean norms over the classes are drawn.
     names : sequence of str or None, default None
-        Names of the columns, written at the ends of the largest coefficients. None: those of the model, if any.
+        Names of the columns, written at the ends of the largest coefficients. None means those of the model, if any.
     chosen : float or None, default None
-        The selected penalty, marked by a vertical line. None: that of the model, if any.
+        The selected penalty, marked by a vertical line. None means that of the model, if any.
 
     Examples
     --------

@@ -16,34 +16,34 @@ from lowland.methods.registry import entries
 Given = ParamSpec("Given")
 Drawn = TypeVar("Drawn")
 Read = Callable[..., dict[str, Any]]  # from a model, or a model and rows, to arguments of the figure
-# What the parameters of the figures mean; a figure describes only those that differ.
+# What the parameters of the figures mean. A figure describes only those that differ.
 SHARED = """
 names : sequence of str or None, default None
-    Names of the d columns. None: those of the data frame or of the model, or their numbers.
+    Names of the d columns. None means those of the data frame or of the model, or their numbers.
 label_names : sequence of str or None, default None
-    Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
+    Names of the classes 0, 1, 2, …, such as ``Dataset.label_names``.
 axis_names : tuple of two str
     Labels of the axes.
 image_shape : tuple (height, width)
-    Shape of the images in pixels, such as ``Sample.image_shape``.
+    Shape of the images in pixels, such as ``Dataset.image_shape``.
 columns : int or None, default None
-    Number of images per line. None: about twice as many as lines.
+    Number of images per line. None means about twice as many as lines.
 choice : int, Choice or None, default None
-    Number of components kept, or ``choice_`` of a model; they are highlighted.
+    Number of components kept, or the ``choice_`` of a model. They are highlighted.
 topology : "hexagonal" or "rectangular", default "hexagonal"
     Layout of the cells, as the model's ``topology``.
 colors : str, default "gray_r"
     Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
 size : float or None, default None
-    Area of a marker in square points. None: smaller with more rows.
+    Area of a marker in square points. None means smaller with more points.
 title : str or None, default None
     Title of the figure.
 ax : matplotlib Axes or None, default None
-    Axes to draw in. None: a new figure.
+    Axes to draw in. None means a new figure.
 """
 RETURNS = """
 matplotlib Figure, or ``ax`` if it was given
-    A notebook shows the figure; ``figure.savefig(path)`` saves it.
+    A notebook shows the figure. Save it with ``figure.savefig(path)``.
 """
 
 

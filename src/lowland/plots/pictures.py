@@ -42,12 +42,12 @@ def images(
     rows : array-like of shape (n, height * width), (height * width,) or (n, height, width)
         Pixels, line by line.
     image_shape : tuple (height, width) or None, default None
-        Shape of the images in pixels, such as ``Sample.image_shape``. None: that of ``rows``, if it has three
+        Shape of the images in pixels, such as ``Dataset.image_shape``. None means that of ``rows``, if it has three
         dimensions.
     titles : sequence of str or None, default None
         Title of each image.
     limits : tuple of two float or None, default None
-        Values at the two ends of the colormap. None: the smallest and the largest pixel.
+        Values at the two ends of the colormap. None means the smallest and the largest pixel.
 
     Examples
     --------
@@ -127,9 +127,9 @@ def components_as_images(
     Parameters
     ----------
     components : array-like of shape (k, height * width), or fitted model
-        Components, such as ``components_``; or a model that has them.
+        Components, such as ``components_``, or a model that has them.
     titles : sequence of str or None, default None
-        Title of each image. None: the number of the component, from 1.
+        Title of each image. None means the number of the component, from 1.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def reconstructions(
     components : sequence of int, default (1, 10, 50, 250)
         The numbers M. Numbers above the number of components are skipped.
     limits : tuple of two float or None, default None
-        Values at the two ends of the colormap. None: those of the rows.
+        Values at the two ends of the colormap. None means those of the rows.
 
     Examples
     --------
@@ -233,24 +233,24 @@ def thumbnails(
     Parameters
     ----------
     Z : array-like of shape (n, 2 or more), or fitted model
-        Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model; ``images`` are then its
-        rows X.
+        Coordinates, of which the first two columns are drawn. Rows with NaN are left out. Or a model, with ``images``
+        its rows X.
     images : array-like of shape (n, height * width) or (n, height, width)
         Pixels of the same rows, line by line.
     image_shape : tuple (height, width) or None, default None
-        Shape of the images in pixels, such as ``Sample.image_shape``. None: that of ``images``, if it has three
+        Shape of the images in pixels, such as ``Dataset.image_shape``. None means that of ``images``, if it has three
         dimensions.
     rows : sequence of int or None, default None
-        Rows whose images are shown. None: rows along the path.
+        Rows whose images are shown. None means rows along the path.
     path : array-like or None, default None
-        Path to draw: vertices, shape (p, 2), or two or more row numbers, connected through nearby points. None:
-        without ``rows``, a path from the smallest to the largest first coordinate; with ``rows``, no path.
+        Path to draw: vertices, shape (p, 2), or two or more row numbers, connected through nearby points. None means,
+        without ``rows``, a path from the smallest to the largest first coordinate, and with ``rows`` no path.
     count : int, default 14
         Number of images, at even intervals along the path. A row is shown only once.
     labels : array-like of shape (n,) or None, default None
         One value per row for the color of its point, as for ``plots.embedding``.
     limits : tuple of two float or None, default None
-        Values at the two ends of the colormap. None: the smallest and the largest pixel shown.
+        Values at the two ends of the colormap. None means the smallest and the largest pixel shown.
 
     Examples
     --------

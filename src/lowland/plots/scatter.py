@@ -46,13 +46,13 @@ def embedding(
     Parameters
     ----------
     Z : array-like of shape (n, 2 or more), or fitted model
-        Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model, followed by the rows X to
-        transform, or without X, if the model has ``embedding_``.
+        Coordinates, of which the first two columns are drawn. Points with NaN are left out. Or a model, followed by the
+        points X to transform, or without X, if the model has ``embedding_``.
     labels : array-like of shape (n,), Measure or None, default None
-        One value per row. Integers and strings are classes: each has a color, a marker and a legend entry. Other
-        numbers are shown with a color bar. Rows with a missing label (NaN or None) are gray. Long names are shortened.
-        A ``Measure`` with ``per_row``, such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where the
-        embedding is reliable.
+        One value per point. Integers and strings are classes: each has a color, a marker and a legend entry. Other
+        numbers are shown with a color bar. Points with a missing label (NaN or None) are gray. Long names are
+        shortened. A ``Measure`` with ``per_row``, such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where
+        the embedding is reliable.
     centers : bool, default False
         Also write the name of each class at the median of its points.
 
@@ -98,7 +98,7 @@ def embedding(
 
 
 def plane_of(Z: Any) -> np.ndarray:
-    """Return the first two columns of an embedding, float64; some rows may be NaN, but not all."""
+    """Return the first two columns of an embedding, float64; some points may be NaN, but not all."""
     Z = on_host(Z)
     if Z.ndim != 2 or Z.shape[1] < 2:
         raise DataError(f"Z has shape {Z.shape}. A scatter plot needs two columns. Fit with n_components=2.")
@@ -142,7 +142,7 @@ def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, st
 
 
 def _one_per_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labels, or the values per row of a Measure, and a mask of the rows that have one, (n,)."""
+    """The labels, or the values per point of a Measure, and a mask of the points that have one, (n,)."""
     if hasattr(labels, "per_row") and labels.per_row is None:
         raise DataError(f"This measure ({labels.name}) has no values per row. Compute it with per_row=True.")
     marks = on_host(getattr(labels, "per_row", labels))
@@ -163,7 +163,7 @@ def _classes(marks: np.ndarray) -> list[Any]:
         ) from error
     if len(classes) > MOST_CLASSES:
         raise ParameterError(
-            f"labels has {len(classes)} classes; a legend shows at most {MOST_CLASSES}. "
+            f"labels has {len(classes)} classes, but a legend shows at most {MOST_CLASSES}. "
             "Pass labels as floats for a color bar, or draw fewer classes."
         )
     return classes

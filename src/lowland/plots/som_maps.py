@@ -41,12 +41,12 @@ def _planes_of(model: Any) -> dict[str, Any]:
 
 @called_as("u_matrix(model)", read=_cells_of("distances", "u_matrix_"))
 def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the U-matrix: the mean distance of each unit to its neighboring units; dark ridges separate clusters.
+    """Draw the U-matrix: the mean distance of each unit to its neighboring units. Dark ridges separate clusters.
 
     Parameters
     ----------
     distances : array-like of shape (rows, columns), or fitted SelfOrganizingMap
-        Mean distances, such as ``u_matrix_``; or the map itself.
+        Mean distances, such as ``u_matrix_``, or the map itself.
 
     References
     ----------
@@ -84,13 +84,14 @@ def component_planes(
     Parameters
     ----------
     units : array-like of shape (u, d), or fitted SelfOrganizingMap
-        Prototypes, such as ``prototypes_``, or some of their columns; or the map itself, without ``grid``.
+        Prototypes, such as ``prototypes_``, or some of their columns, or the map itself, without ``grid``.
     grid : tuple of two int
         Rows and columns of the grid, such as ``grid_``.
     names : sequence of str or None, default None
-        Titles of the panels, followed by the range of values. None: those of the model, or the numbers of the columns.
+        Titles of the panels, followed by the range of values. None means those of the model, or the numbers of the
+        columns.
     panels_across : int or None, default None
-        Number of panels per line. None: about as many as lines.
+        Number of panels per line. None means about as many as lines.
 
     Examples
     --------
@@ -124,14 +125,14 @@ def component_planes(
 
 @called_as("hit_map(model)", read=_cells_of("hits", "hits_"))
 def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the hit map: the number of rows per best-matching unit, as the area of a mark in its cell.
+    """Draw the hit map: the number of points per best-matching unit, as the area of a mark in its cell.
 
     Parameters
     ----------
     hits : array-like of shape (rows, columns), or fitted SelfOrganizingMap
-        Number of rows per unit, such as ``hits_``; or the map itself.
+        Number of points per unit, such as ``hits_``, or the map itself.
     title : str or None, default None
-        Title of the figure. None: the number of rows, units and dead units.
+        Title of the figure. None means the number of points, units and dead units.
 
     Examples
     --------

@@ -21,7 +21,7 @@ def surface(Z: Any, height: Any, *, title: str | None = None, ax: Any = None) ->
     Parameters
     ----------
     Z : array-like of shape (n, 2 or more)
-        Coordinates; the first two columns are drawn.
+        Coordinates, of which the first two columns are drawn.
     height : function of points (m, 2)
         The surface, such as ``lowland.describe(model, X).surface("age")``. It is drawn only near points.
 

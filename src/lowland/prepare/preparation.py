@@ -14,26 +14,28 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.data.arrow_columns import arrow_table
-from lowland.data.kinds import beside_vector, kinds_of
+from lowland.data.arrow_columns import arrow_table, open_arrow, whole_table, with_medians
+from lowland.data.kinds import ColumnKind, beside_vector, kinds_of
 from lowland.data.open import open_rows
 from lowland.data.problems import counted
-from lowland.data.reader import Reader, tables_of, text_fields
+from lowland.data.reader import Reader, holds_numbers, tables_of, text_fields
 from lowland.data.rows import ArrayRows, IncompleteRows
 from lowland.data.scales import are_counts, scales_differ
 from lowland.data.table import Table
+from lowland.errors import DataError
 from lowland.methods.base.traits import traits_of
+from lowland.missing_values import REPLACED_BY, replaced, replacement_sentence
 from lowland.missing_values import drop_missing as drop_incomplete
-from lowland.missing_values import replaced, replacement_sentence
 from lowland.prepare.label_copies import label_copies
 from lowland.prepare.steps import CountWeights
-from lowland.prepare.table_preparer import WEIGHTED, TablePreparer
+from lowland.prepare.table_preparer import LEFT, WEIGHTED, TablePreparer
 
 Scale = Literal["auto", "standard", "none"]
 Impute = Literal["auto", "mean", "median", "knn", "em", "drop", "none"]
 IMPUTE = get_args(Impute)
 COMPARES_WEIGHTS = ("euclidean", "cosine")  # metrics of weights; a method with another one compares the counts
 CELLS, LEAST_ROWS = 2**22, 1000  # of the first rows, that decide about columns
+MUCH_MISSING = 0.1  # fraction of missing numbers that is a caveat
 FILLED = ("category", "text")  # a missing category is a level, a missing text is empty
 
 
@@ -51,8 +53,15 @@ class Prepared:
     missing_fraction: float = 0.0  # of the numbers, before they were replaced
     scaled: bool = False
     weighted: bool = False  # whether counts were weighted by TF-IDF
+    unweighted: Any = None  # the counts, where they are weighted chunk by chunk
     kept: np.ndarray | None = None  # (n,) a mask of the rows that were not dropped
     one_unit: bool = False  # whether the columns are the numbers of one vector
+
+    @property
+    def caveat(self) -> str:
+        """What a reader of a map should know if many numbers were missing, as a sentence; else empty."""
+        fraction = f"{self.missing_fraction:.1%} of the numbers were missing and replaced"
+        return f"{fraction}, so much of the structure is made up." if self.missing_fraction > MUCH_MISSING else ""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -102,6 +111,86 @@ def prepare_rows(
     elif impute == "drop":
         drop_rows(found)
     return found
+
+
+def prepare_categories(
+    table: Reader, est: Any, *, labels: Any = None, impute: str = "auto", use: Sequence[str] = ()
+) -> Prepared:
+    """Prepare a table for a method that reads categories as they are.
+
+    Columns that are no features are left out as by ``prepare_rows``. So are dates and texts, and numbers if the method
+    is for categories only and there are some. Missing numbers are replaced by the median of their column, and missing
+    categories become a level: parameters of ``est`` are set. ``impute="drop"`` drops incomplete rows instead, "none"
+    refuses them. ``use`` names columns to use although they do not look like features.
+    """
+    traits, named = traits_of(est), {*table.members(use), *table.chosen}
+    columns = {c.name: c for c in kinds_of(table.scan(), table.source, duplicates=False).columns}
+    if not columns:
+        raise DataError(f"{table.source} has no rows. Check the file.")
+    columns = {name: columns[name] for name in table.names}
+    unused = {name: c.unused for name, c in columns.items() if c.unused and name not in named}
+    fields = dict(zip(table.names, table.fields_at(range(len(table.names))), strict=True))
+    if labels is not None:
+        others = [name for name in table.names if name not in unused and name not in named]
+        head = next(tables_of(table.batches([fields[name] for name in others], LEAST_ROWS), LEAST_ROWS))
+        unused |= label_copies(head, others, np.asarray(labels)[: len(head)])
+    kinds = {name: _kind_read(c, fields[name]) for name, c in columns.items() if name not in unused}
+    unread = {"date": "a date", "text": "text"} if traits.reads_text else {}
+    if traits.reads == "categories" and "category" in kinds.values():
+        unread["number"] = "numbers"
+    unused |= {
+        name: f"{unread[kind]}, which {traits.title} does not read"
+        for name, kind in kinds.items()
+        if kind in unread and not (kind == "number" and name in named)
+    }
+    if len(unused) == len(table.names):
+        unused = {}
+    data: Reader = Table(table, drop=list(unused)) if unused else table
+    found = Prepared(est._opened(data), labels, unused=unused)
+    found.report = {name: f"{why}, not used" for name, why in unused.items()}
+    if impute == "drop":
+        drop_rows(found)
+    elif impute != "none" and est.get_params(deep=False).get("missing") == "error":
+        gaps = {name: columns[name].missing for name in data.names if columns[name].missing}
+        numbers = [name for name in gaps if traits.reads == "mixed" and kinds[name] == "number"]
+        codes = [
+            name
+            for name in gaps
+            if traits.reads == "mixed" and name not in numbers and holds_numbers(fields[name].type)
+        ]
+        _fill_gaps(found, data, est, gaps, numbers, codes)
+    return found
+
+
+def _kind_read(column: ColumnKind, field: Any) -> str:
+    """The kind of a column for a method of categories: "category", "number", "date" or "text"."""
+    if column.kind in ("category", "ordered", "boolean"):
+        return "category"
+    return "number" if holds_numbers(field.type) else "date" if column.kind == "date" else "text"
+
+
+def _fill_gaps(
+    found: Prepared, data: Reader, est: Any, gaps: dict[str, int], numbers: Sequence[str], codes: Sequence[str]
+) -> None:
+    """Replace missing numbers by medians, and make missing categories, which may be codes, a level."""
+    said = []
+    if numbers:
+        columns, names, _ = open_arrow(data)
+        data = Table(with_medians(whole_table(columns, names), numbers))
+        count = sum(gaps[name] for name in numbers)
+        said.append(f"Replaced {count:,} missing number{'s' * (count > 1)} by the median of the column.")
+    if codes:
+        given = est.categorical_features
+        given = given.split(",") if isinstance(given, str) else list(given or ())
+        est.set_params(categorical_features=[*given, *codes])
+    if len(gaps) > len(numbers):
+        est.set_params(missing="category")
+        count = sum(gaps.values()) - sum(gaps[name] for name in numbers)
+        said.append(f"Missing categories are a level of their own: {count:,} value{'s' * (count > 1)}.")
+    if numbers or codes:
+        source, found.rows = found.rows.source, est._opened(data)
+        found.rows.source = source
+    found.missing = " ".join(said) or None
 
 
 def _beside_vector(table: Reader, use: Sequence[str]) -> dict[str, str]:
@@ -192,7 +281,8 @@ def _unused(table: Reader, head: Any, labels: Any, use: Sequence[str], *, whole:
 def _weigh(found: Prepared, names: Sequence[str]) -> None:
     """Weight counts that are read in chunks, or sparse."""
     step = CountWeights().fit(found.rows)
-    found.rows, found.steps, found.weighted = step.open_rows(found.rows), [("weights", step)], True
+    found.unweighted, found.rows = found.rows, step.open_rows(found.rows)
+    found.steps, found.weighted = [("weights", step)], True
     found.report |= dict.fromkeys(names, f"count, {WEIGHTED}")
 
 
@@ -258,9 +348,11 @@ def replace_gaps(found: Prepared, how: Any) -> None:
         for _, each in found.steps:
             each.set_params(output="array")
         step = KNNImputer(keep_empty_features=True)
-        # scikit-learn's imputer returns an array, without names
-        found.rows = ArrayRows(step.fit_transform(to_numpy(rows.to_array())), None, rows.source)
+        # Row after row, as in a pipeline: rounding, which depends on the order, decides between equal distances.
+        X = np.ascontiguousarray(to_numpy(rows.to_array()))
+        found.rows = ArrayRows(step.fit_transform(X), None, rows.source)  # it returns an array, without names
     found.steps.append(("impute", step))
+    _say_of_gaps(found, f"replaced by {REPLACED_BY[how].partition(' (')[0]}")
 
 
 def drop_rows(found: Prepared) -> None:
@@ -272,3 +364,9 @@ def drop_rows(found: Prepared) -> None:
     found.rows = rows
     if found.labels is not None:
         found.labels = np.asarray(found.labels)[left.kept]
+    _say_of_gaps(found, "in rows that were dropped")
+
+
+def _say_of_gaps(found: Prepared, words: str) -> None:
+    """Say of each column what was done, after its preparation, with its missing values."""
+    found.report = {name: text.replace(LEFT, words) for name, text in found.report.items()}

@@ -47,6 +47,7 @@ GIVEN = (*KINDS, "drop")  # kinds that a user can give
 _COMPLETE = ("category", "text", "id")  # a missing category is a level, a missing text is empty
 NUMBERS = ("number", "integer", "boolean")
 WEIGHTED = "weighted by TF-IDF"
+LEFT = "left missing"  # of values, in what is said about a column
 _CHOICES = {
     "impute": ("median", "mean", "most_frequent", None),
     "standardize": ("auto", True, False, "tf-idf"),
@@ -74,9 +75,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Columns to use although they look like identifiers, years, codes, free text or copies of the labels, or are
         mostly missing.
     impute : {"median", "mean", "most_frequent"} or None, default="median"
-        Replacement of missing numbers, ranks and parts of dates; missing booleans become the most frequent value.
-        None leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty
-        text.
+        Replacement of missing numbers, ranks and parts of dates. Missing booleans become the most frequent value. None
+        leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty text.
     standardize : "auto", "tf-idf" or bool, default="auto"
         Whether to scale numbers, ranks and parts of dates to mean 0 and standard deviation 1. "auto" does so if some
         columns are not numbers, or if the largest standard deviation exceeds ten times the smallest. It does not scale
@@ -84,16 +84,16 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         "tf-idf" does that in any case.
     max_levels : int, default=30
         Number of columns of 0 and 1 per category at most: the most frequent levels, and one for all others. A new level
-        counts as one of these others; where there are none, its columns are all 0.
+        counts as one of these others. Where there are none, its columns are all 0.
     ordered : dict, default=None
-        Levels of ordered categories by column, lowest first: ``{"size": ["S", "M", "L"]}``. Ordered categories of
-        a data frame need not be listed. They become ranks 0, 1, …; a new level is a missing value,
-        a level of the training data that is not listed is an error.
+        Levels of ordered categories by column, lowest first: ``{"size": ["S", "M", "L"]}``. Ordered categories of a
+        data frame need not be listed. They become ranks 0, 1, … A new level is a missing value. A level of the training
+        data that is not listed is an error.
     dates : {"parts", "drop"}, default="parts"
-        "parts": year, month, day of week (Monday is 0), hour and elapsed days since the first training date, without
-        those that are constant.
+        "parts" means year, month, day of week (Monday is 0), hour and elapsed days since the first training date,
+        without those that are constant.
     texts : {"components", "drop"}, default="components"
-        "components": hashed n-grams of characters, reduced by ``TruncatedSVD``.
+        "components" means hashed n-grams of characters, reduced by ``TruncatedSVD``.
     text_components : int, default=10
         Number of components per column of text.
     output : {"array", "arrow"}, default="array"
@@ -119,7 +119,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         Fraction of missing values among the numbers, booleans, ranks and dates that are used.
     date_orders_ : dict
         "year first", "day first" or "month first" for each column of dates that are written as text: the values decide.
-        Where they do not, month first is assumed for dates with slashes, else day first; ``report_`` says so.
+        Where they do not, month first is assumed for dates with slashes, else day first, as ``report_`` states.
     transformer_ : ColumnTransformer
         Fitted encoders of the columns.
     n_features_in_ : int
@@ -245,7 +245,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         )  # fmt: skip
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the new columns; equal names are numbered."""
+        """Return the names of the new columns. Equal names are numbered."""
         check_is_fitted(self)
         names = [name.partition("__")[2] for name in self.transformer_.get_feature_names_out()]
         seen: Counter[str] = Counter()
@@ -439,7 +439,7 @@ def _sentence(preparer: Any, name: str, levels: dict[str, list[str]], found: Col
     scaled = ", standardized" if preparer.standardized_ else ""
     by_mode = kind == "boolean" and not preparer.weighted_
     how = preparer.impute and ("most_frequent" if by_mode else preparer.impute)
-    words = "left missing" if how is None else f"replaced by the {how.replace('_', ' ')}"
+    words = LEFT if how is None else f"replaced by the {how.replace('_', ' ')}"
     filled = f", {missing:,} missing {words}{' value' * (how == 'most_frequent')}" if missing else ""
     if preparer.weighted_:
         return f"count{filled}, {WEIGHTED}"

@@ -29,10 +29,10 @@ def procrustes_stability(
     method: Any, X: Any, y: Any = None, *, resamples: int = 10, resample: Resample = "halves", per_row: bool = False,
     random_state: Any = None,
 ) -> Measure:  # fmt: skip
-    """Return how reproducible an embedding is under resampling of the rows: 1 if it does not change.
+    """Return how reproducible an embedding is under resampling of the points: 1 if it does not change.
 
-    1. Fit the method to all rows, and to each resample.
-    2. Align each embedding of a resample with that of all rows by rotation, reflection, scaling and translation
+    1. Fit the method to all points, and to each resample.
+    2. Align each embedding of a resample with that of all points by rotation, reflection, scaling and translation
        (Procrustes).
     3. The value is the fraction of the variance that the aligned embeddings explain, averaged over the resamples.
 
@@ -41,16 +41,16 @@ def procrustes_stability(
     method : estimator with fit_transform
         Method to evaluate, not fitted. Clones of it are fitted.
     X : array-like of shape (n, d) or path
-        Rows, in any form that the method accepts. Distances or a Gram matrix if the method expects them
+        Points, in any form that the method accepts. Distances or a Gram matrix if the method expects them
         (``metric="precomputed"``).
     y : array-like of shape (n,) or None, default None
         Labels, for supervised methods.
     resamples : int, default 10
         Number of resamples.
     resample : "halves" or "bootstrap", default "halves"
-        "halves" samples half of the rows without replacement, "bootstrap" as many as there are with replacement.
+        "halves" samples half of the points without replacement, "bootstrap" as many as there are with replacement.
     per_row : bool, default False
-        Also return the root mean squared displacement of each row over the resamples that contain it, relative to the
+        Also return the root mean squared displacement of each point over the resamples that contain it, relative to the
         root mean squared distance of the embedding from its mean.
     random_state : int, Generator or None, default None
         Seed of the resamples. None uses the same resamples every time.

@@ -32,7 +32,7 @@ from lowland.run.local import LocalRun
 
 LABELED = """
 Z : array-like of shape (n, k)
-    Coordinates, or the original rows for comparison. Rows with NaN are left out and counted in ``left_out``.
+    Coordinates, or the original data for comparison. Points with NaN are left out and counted in ``left_out``.
 n_neighbors : int, default 5
     Number of neighbors k, at most n - 1.
 metric : str or function, default "euclidean"
@@ -45,12 +45,12 @@ _BLOCK = 1 << 20  # distances per thread
 def neighborhood_hit(
     Z: Any, y: Any, n_neighbors: int = 5, *, per_row: bool = False, sample: Sample = "auto", random_state: Any = None
 ) -> Measure:
-    """Return the mean fraction of the k nearest neighbors of a row that have its label.
+    """Return the mean fraction of the k nearest neighbors of a point that have its label.
 
     Parameters
     ----------
     Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+        Coordinates of the same points, in the same order. Points with NaN are left out and counted in ``left_out``.
 
     Returns
     -------
@@ -78,8 +78,8 @@ def nearest_neighbor_accuracy(
 ) -> Measure:  # fmt: skip
     """Return the leave-one-out accuracy of a k-nearest-neighbor classifier.
 
-    Each row is classified by a majority vote of its k nearest neighbors; a tie is decided by the nearest one.
-    Compare with the accuracy in the data, ``nearest_neighbor_accuracy(X, y)``.
+    Each point is classified by a majority vote of its k nearest neighbors. The nearest one decides a tie. Compare with
+    the accuracy in the data, ``nearest_neighbor_accuracy(X, y)``.
 
     Returns
     -------
@@ -104,9 +104,9 @@ def silhouette(
 ) -> Measure:  # fmt: skip
     """Return the mean silhouette coefficient of the classes.
 
-    The silhouette of a row is (b - a)/max(a, b), where a is the mean distance to the other rows of its class and b the
-    mean distance to the rows of the nearest other class. 1: compact classes, far apart. 0: overlapping classes. Below
-    0: rows lie among another class. The silhouette of the only row of a class is 0.
+    The silhouette of a point is (b - a)/max(a, b), where a is the mean distance to the other points of its class and b
+    the mean distance to the points of the nearest other class. 1: compact classes, far apart. 0: overlapping classes.
+    Below 0: points lie among another class. The silhouette of the only point of a class is 0.
 
     Returns
     -------
@@ -170,27 +170,27 @@ def downstream_accuracy(
     Parameters
     ----------
     Z : array-like of shape (n, k)
-        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+        Coordinates of the same points, in the same order. Points with NaN are left out and counted in ``left_out``.
     classifier : scikit-learn classifier or None, default None
-        Classifier to train, not fitted. None: k-nearest neighbors with k = 5.
+        Classifier to train, not fitted. None means k-nearest neighbors with k = 5.
     folds : int, default 5
-        Number of stratified folds. Fewer if the smallest class has fewer rows.
+        Number of stratified folds. Fewer if the smallest class has fewer points.
     per_row : bool, default False
-        Also return for each row whether it was classified correctly, 1 or 0.
+        Also return for each point whether it was classified correctly, 1 or 0.
     random_state : int, Generator or None, default None
         Seed of the folds. None uses the same folds every time.
 
     Returns
     -------
     Measure
-        Fraction of all rows that were classified correctly when held out, higher is better. Baseline: the fraction of
+        Fraction of all points that were classified correctly when held out, higher is better. Baseline: the fraction of
         the largest class.
 
     Notes
     -----
     The confidence interval is corrected for the overlap of the training folds (Nadeau and Bengio), and is never
-    narrower than Wilson's interval of a fraction of n rows. A supervised method such as LDA has seen the labels of the
-    held-out rows. Evaluate it on other rows, or use ``lowland.compare``, which refits it in each fold.
+    narrower than Wilson's interval of a fraction of n points. A supervised method such as LDA has seen the labels of
+    the held-out points. Evaluate it on other points, or use ``lowland.compare``, which refits it in each fold.
 
     References
     ----------
@@ -262,7 +262,7 @@ def _classifier(classifier: Any, n: int) -> Any:
 
 
 def held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
-    """The confidence interval of a cross-validated accuracy, at least as wide as Wilson's for n rows."""
+    """The confidence interval of a cross-validated accuracy, at least as wide as Wilson's for n points."""
     f = len(scores)
     half = student_quantile(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
     low, high = wilson_interval(value, n)
@@ -270,7 +270,7 @@ def held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, 
 
 
 class _NearestLabels:
-    """The labels of the nearest neighbors of each row, and its own."""
+    """The labels of the nearest neighbors of each point, and its own."""
 
     def __init__(self, near: np.ndarray, codes: np.ndarray, evaluated: EvaluatedRows) -> None:
         self.evaluated, self.k = evaluated, near.shape[1]
@@ -298,7 +298,7 @@ class _NearestLabels:
     def _majority(self) -> np.ndarray:
         """The most frequent label among the nearest neighbors; of a tie, that of the nearest.
 
-        Equal labels of a row are grouped by sorting, since a table of rows by classes could be too large.
+        Equal labels of a point are grouped by sorting, since a table of points by classes could be too large.
         """
         m, k = self.near.shape
         order = np.argsort(self.near, axis=1, kind="stable")

@@ -43,24 +43,24 @@ class IntrinsicDimension:
     """An estimate of the intrinsic dimension, with its standard error and known bias.
 
     There is no confidence interval. It would have to include the bias, which depends on the unknown shape of the data:
-    no number of rows can tell a very thin direction from none.
+    no number of points can tell a very thin direction from none.
 
     Attributes
     ----------
     value : float
-        The estimate. ``float(result)`` returns it, too.
+        The estimate. ``float(result)`` also returns it.
     standard_error : float or None
-        How much the estimate varies between samples of as many rows. None for Isomap's elbow.
+        How much the estimate varies between samples of as many points. None for Isomap's elbow.
     n_rows : int
-        Number of rows.
+        Number of points.
     method, name : str
         Estimator, as a parameter value and in words.
     bias : str
         Known bias of the estimator, in one sentence.
     about : str
-        How this estimate came about, in one sentence.
+        How the estimate was computed, in one sentence.
     per_point : array of shape (n,) or None
-        Local dimension around each row, if ``per_point=True`` was passed.
+        Local dimension around each point, if ``per_point=True`` was passed.
     details : dict
         Intermediate results, such as the dimension at each radius.
     others : tuple of IntrinsicDimension
@@ -88,7 +88,7 @@ class IntrinsicDimension:
 
 
 class Work:
-    """The distinct rows, and what the estimators share: neighbors, clusters, samples."""
+    """The distinct points, and what the estimators share: neighbors, clusters, samples."""
 
     def __init__(
         self, X: Array, run: Run, k: int | None, per_point: bool, sample: int | None, rng: np.random.Generator
@@ -111,7 +111,7 @@ class Work:
 
     @property
     def n(self) -> int:
-        """Number of distinct rows."""
+        """Number of distinct points."""
         return int(self.X.shape[0])
 
     @property
@@ -137,7 +137,7 @@ class Work:
             raise _error(f"the data has {self.n} {kind}. Choose at most {self.n - 1}.", n_neighbors=self.most_k)
 
     def _drop_repeated(self) -> None:
-        """Remove duplicate rows: a distance of zero has no logarithm."""
+        """Remove duplicate points: a distance of zero has no logarithm."""
         host = to_numpy(self.X)
         _, first, place = np.unique(host, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
@@ -149,17 +149,17 @@ class Work:
             warn(f"intrinsic_dimension: {duplicates} of {len(host)} rows are duplicates. Each row is counted once.")
 
     def _neighbors(self) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest neighbors, among all rows, of each sampled row, nearest first, (m, k)."""
+        """The nearest neighbors, among all points, of each sampled point, nearest first, (m, k)."""
         searcher = choose_searcher(self.X, "euclidean", {}, "auto", self.most_k)
         rows = None if self.most >= self.n else self.asked
         indices, distances = searcher.nearest(self.most_k, self.run, rows=rows)
         return indices, distances.astype(np.float64)
 
     def _find_clusters(self) -> tuple[int, float]:
-        """Return the number of clusters and the geometric mean of their rows; keep only neighbors within a cluster.
+        """Return the number of clusters and the geometric mean of their points; keep only neighbors within a cluster.
 
-        Clusters are the connected components of the neighbor graph of the sampled rows. The shape of a cluster affects
-        distances beyond half of its rows, so such neighbors are left out, unless their number was given.
+        Clusters are the connected components of the neighbor graph of the sampled points. The shape of a cluster
+        affects distances beyond half of its points, so such neighbors are left out, unless their number was given.
         """
         near, m = self.indices, len(self.asked)
         if m < self.n:
@@ -193,15 +193,15 @@ class Work:
 
     @property
     def asked(self) -> np.ndarray:
-        """The sampled rows whose neighbors are searched, sorted."""
+        """The sampled points whose neighbors are searched, sorted."""
         return self.draw(self.most)
 
     def draw(self, most: int) -> np.ndarray:
-        """Rows sampled at random, sorted: the same for all estimators."""
+        """Points sampled at random, sorted: the same for all estimators."""
         return np.sort(self.order[:most])
 
     def take(self, places: np.ndarray) -> Array:
-        """The rows at these indices."""
+        """The points at these indices."""
         xp = xp_of(self.X)
         return xp.take(self.X, like(places, self.X, xp.int64), axis=0)
 
@@ -212,7 +212,7 @@ class Work:
         return math.sqrt(spacings.covariance_of_means(values[:, None], near, rows)[0, 0])
 
     def expand(self, values: np.ndarray) -> np.ndarray | None:
-        """Values of the distinct rows, expanded to all rows, if local estimates were requested."""
+        """Values of the distinct points, expanded to all points, if local estimates were requested."""
         return values[self.place] if self.per_point else None
 
     def result(self, method: str, value: float, error: float | None, about: str, **more: Any) -> IntrinsicDimension:
@@ -374,15 +374,15 @@ def intrinsic_dimension(
     X: Any, method: Estimator | Literal["all"] = "auto", *, n_neighbors: int | None = None, per_point: bool = False,
     sample: int | None = 5_000, random_state: Any = None,
 ) -> IntrinsicDimension:  # fmt: skip
-    """Estimate the intrinsic dimension of the rows, with the standard error and the known bias of the estimator.
+    """Estimate the intrinsic dimension of the points, with the standard error and the known bias of the estimator.
 
-    The intrinsic dimension is the number of coordinates needed to describe the rows locally: 2 on a surface, whatever
+    The intrinsic dimension is the number of coordinates needed to describe the points locally: 2 on a surface, whatever
     the number of columns.
 
     Parameters
     ----------
     X : array-like of shape (n, d) or path
-        Rows. They are compared by Euclidean distance, so the columns should have a common scale.
+        Points. They are compared by Euclidean distance, so the columns should have a common scale.
     method : str, default "auto"
         Estimator:
 
@@ -391,17 +391,17 @@ def intrinsic_dimension(
         - "twonn": ratio of the distances to the two nearest neighbors (Facco et al.).
         - "correlation": correlation dimension (Grassberger and Procaccia).
         - "pca": number of principal components of neighborhoods (Fukunaga and Olsen).
-        - "global_pca": participation ratio of the principal components of all rows.
+        - "global_pca": participation ratio of the principal components of all points.
         - "isomap": elbow of Isomap's residual variances.
         - "all": "auto", with all others in the attribute ``others``.
     n_neighbors : int or None, default None
-        Number of neighbors per row. None: 20, but 10 if the rows form clusters with fewer connections, and at most
-        half of the rows of a cluster.
+        Number of neighbors per point. None means 20, but 10 if the points form clusters with fewer connections, and at
+        most half of the points of a cluster.
     per_point : bool, default False
-        Also estimate the local dimension around each row ("auto", "mle", "twonn", "pca").
+        Also estimate the local dimension around each point ("auto", "mle", "twonn", "pca").
     sample : int or None, default 5000
-        Number of rows, sampled at random, whose neighbors are searched among all rows. None, or ``per_point=True``:
-        all rows.
+        Number of points, sampled at random, whose neighbors are searched among all points. None, or ``per_point=True``:
+        all points.
     random_state : int, Generator or None, default None
         Seed of the sample. None draws the same sample every time.
 

@@ -7,7 +7,7 @@ embedding. By default the stresses therefore multiply the distances in Z by the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +23,10 @@ from lowland.quality.original_space import OriginalSpace, SampledPairs, Table
 
 PAIRS = """
 rescale : bool, default True
-    Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
+    Multiply the distances in Z by the factor s that minimizes the stress. False means s = 1, the stress that MDS and
     Sammon mapping minimize.
 sample : int, "auto" or None, default "auto"
-    Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+    Number of sampled points of which all pairs are compared. "auto" means at most 1,448, None all points.
 """
 _ROUNDING = 1e-12  # standard deviation, relative to the mean, below which distances are equal up to rounding error
 
@@ -44,7 +44,7 @@ def raw_stress(
     Parameters
     ----------
     per_row : bool, default False
-        Also return the contribution of each row; the contributions add up to the value.
+        Also return the contribution of each point. The contributions add up to the value.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def normalized_stress(
 ) -> Measure:  # fmt: skip
     """Return the normalized stress (Kruskal's stress-1): the root of sum (δ - s d)² / sum δ².
 
-    δ is the distance in X and d the distance in Z. 0 is perfect; with ``rescale=True`` the worst value is 1.
+    δ is the distance in X and d the distance in Z. 0 is perfect, and with ``rescale=True`` 1 is the worst value.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def sammon_stress(
 ) -> Measure:  # fmt: skip
     """Return the Sammon stress: sum (δ - s d)²/δ over sum δ, which gives more weight to small distances.
 
-    δ is the distance in X and d the distance in Z. Pairs of duplicate rows, δ = 0, are left out.
+    δ is the distance in X and d the distance in Z. Pairs of duplicate points, δ = 0, are left out.
 
     Returns
     -------
@@ -168,9 +168,9 @@ class Shepard:
     pearson : Measure
         Pearson correlation: 1 if the distances are preserved up to a scale and a constant.
     sample : int or None
-        Number of sampled rows whose pairs these are. None: all rows.
+        Number of sampled points whose pairs these are. None means all points.
     left_out : int
-        Number of rows without coordinates.
+        Number of points without coordinates.
     """
 
     original: np.ndarray  # (p,)
@@ -191,7 +191,7 @@ def shepard(
     Returns
     -------
     Shepard
-        Distances and correlations; draw them with ``plots.shepard``.
+        Distances and correlations, which you can draw with ``plots.shepard``.
 
     References
     ----------
@@ -237,6 +237,7 @@ class _DistanceComparison:
 
     pairs: SampledPairs
     Z: PointSet
+    _found: dict[bool, np.ndarray] = field(default_factory=dict)  # errors, by whether d is rescaled
 
     @classmethod
     def of(cls, X: Any, Z: Any, metric: Metric, sample: Sample, random_state: Any) -> _DistanceComparison:
@@ -254,7 +255,7 @@ class _DistanceComparison:
     # --- stresses ---
 
     def raw(self, rescale: bool, per_row: bool = False) -> Measure:
-        squares, errors, factor = self._fit(rescale)
+        squares, errors, factor = self._fit(rescale, 0)
         m, n, unit = self.pairs.m, self.pairs.side.n, self.pairs.side.length
         total, most = errors.sum() / 2, squares.sum() / 2
         whole = n * (n - 1) / (m * (m - 1))  # number of all pairs over number of sampled pairs
@@ -276,7 +277,7 @@ class _DistanceComparison:
         )  # fmt: skip
 
     def normalized(self, rescale: bool, per_row: bool = False) -> Measure:
-        squares, errors, factor = self._fit(rescale)
+        squares, errors, factor = self._fit(rescale, 0)
         about = (
             "Square root of the sum of squared differences between distances, divided by the sum of squared distances "
             f"in the data (Kruskal's stress-1), {factor}."
@@ -284,17 +285,9 @@ class _DistanceComparison:
         return self._relative_stress("normalized stress", errors, squares, about, rescale, per_row, root=True)
 
     def sammon(self, rescale: bool, per_row: bool = False) -> Measure:
-        x, z, zz = self.pairs.sums(
-            self.delta, self.d,
-            lambda x, z: x, lambda x, z: np.where(x > 0, z, 0.0), lambda x, z: _ratio(z * z, x),
-        )  # fmt: skip
-        _check_apart(x.sum(), self._squares[2].sum())
-        s = float(z.sum() / zz.sum()) if rescale and zz.any() else self._same_unit
-        (errors,) = self.pairs.sums(self.delta, self.d, lambda x, z: _ratio((x - s * z) ** 2, x))
-        about = (
-            f"Squared differences between distances, weighted by 1 / distance in the data, {self._unit(s, rescale)}."
-        )
-        return self._relative_stress("Sammon stress", errors, x, about, rescale, per_row)
+        sizes, errors, factor = self._fit(rescale, 1)
+        about = f"Squared differences between distances, weighted by 1 / distance in the data, {factor}."
+        return self._relative_stress("Sammon stress", errors, sizes, about, rescale, per_row)
 
     def _relative_stress(
         self, name: str, errors: np.ndarray, sizes: np.ndarray, about: str, rescale: bool, per_row: bool,
@@ -302,7 +295,7 @@ class _DistanceComparison:
     ) -> Measure:  # fmt: skip
         """The sum of errors over the sum of sizes, or its root; with the best factor it is at most 1.
 
-        The factor would differ if a row were left out, but the sum would not to first order, since it is at its
+        The factor would differ if a point were left out, but the sum would not to first order, since it is at its
         minimum.
         """
         value = float(errors.sum() / sizes.sum())
@@ -321,24 +314,37 @@ class _DistanceComparison:
             each=each if per_row else None,
         )  # fmt: skip
 
-    @cached_property
-    def _squares(self) -> np.ndarray:
-        """Sums of δ², δd and d² over the pairs of each row, (3, m)."""
-        return self.pairs.sums(self.delta, self.d, lambda x, z: x * x, lambda x, z: x * z, lambda x, z: z * z)
+    def _fit(self, rescale: bool, relative: int) -> tuple[np.ndarray, np.ndarray, str]:
+        """For each point, the sizes and the errors of its pairs, and the factor s in words.
 
-    def _fit(self, rescale: bool) -> tuple[np.ndarray, np.ndarray, str]:
-        """For each row, the sums of δ² and of (δ - s d)² over its pairs, and s in words."""
-        xx, _, zz = self._squares
-        _check_apart(xx.sum(), zz.sum())
-        s = self._scale if rescale else self._same_unit
-        (errors,) = self.pairs.sums(self.delta, self.d, lambda x, z: (x - s * z) ** 2)
-        return xx, errors, self._unit(s, rescale)
+        The sizes are the sums of δ², the errors those of (δ - s d)². ``relative`` 1: both are divided by δ.
+        """
+        sizes = self._sums[0 if relative else 2]
+        if not sizes.sum() or not self._sums[4].sum():
+            where = "Z" if sizes.sum() else "X"
+            raise DataError(f"All sampled rows of {where} are equal. Choose a larger sample, or check the data.")
+        return sizes, self._errors(rescale)[relative], self._unit(self._factors(rescale)[relative], rescale)
 
     @cached_property
-    def _scale(self) -> float:
-        """The least-squares factor."""
-        _, xz, zz = self._squares
-        return float(xz.sum() / zz.sum())
+    def _sums(self) -> np.ndarray:
+        """Sums over the pairs of each point, (7, m): of δ, d, δ², δd, d², and where δ > 0 of d and d²/δ."""
+        from lowland.kernels import ranks as kernels
+
+        return self.pairs.sums(self.delta, self.d, 7, kernels.sum_pairs)
+
+    def _errors(self, rescale: bool) -> np.ndarray:
+        """Sums over the pairs of each point, (2, m): of (δ - s d)², and of (δ - s d)²/δ where δ > 0."""
+        from lowland.kernels import ranks as kernels
+
+        if rescale not in self._found:
+            self._found[rescale] = self.pairs.sums(self.delta, self.d, 2, kernels.sum_errors, *self._factors(rescale))
+        return self._found[rescale]
+
+    def _factors(self, rescale: bool) -> tuple[float, float]:
+        """The factor s of the squared errors, and that of the squared errors divided by δ."""
+        _, _, _, xz, zz, z, relative = self._sums.sum(axis=1).tolist()
+        same = self._same_unit
+        return (xz / zz if rescale and zz else same), (z / relative if rescale and relative else same)
 
     @cached_property
     def _same_unit(self) -> float:
@@ -373,19 +379,27 @@ class _DistanceComparison:
         return self._correlation("Pearson correlation", about, self.moments)
 
     def shepard(self) -> Shepard:
-        ranks = _Moments.of(self.pairs, self.pairs.original_ranks, self.pairs.ranks(self.d))
+        middle = (self.pairs.m * (self.pairs.m - 1) / 2 + 1) / 2  # the mean rank
+        ranks = _Moments.of(self.pairs, self.pairs.original_ranks, self.pairs.ranks(self.d), middle, middle)
         spearman = self._correlation(
             "Spearman correlation", "Rank correlation between distances in the data and in the embedding.", ranks
         )
         evaluated, unit = self.pairs.evaluated, self.pairs.side.length
         with np.errstate(all="ignore"):  # squared distances may overflow in the original unit
             x, z = self.pairs.original_once * unit, self.pairs.once(self.d) * self.Z.length
-        return Shepard(x, z, self._given(self._scale), spearman, self.pearson, evaluated.sample, evaluated.left_out)
+        return Shepard(
+            x,
+            z,
+            self._given(self._factors(rescale=True)[0]),
+            spearman,
+            self.pearson,
+            evaluated.sample,
+            evaluated.left_out,
+        )
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
         r = of.r if all(self.moments.differ) else math.nan
-        # unlike in sums over pairs, one row moves r toward an end by at most its fraction of the rows: shared=1
-        return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
+        return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), kind="correlation")
 
     def correlating(self) -> _DistanceComparison:
         """Raise an error if all distances are equal."""
@@ -399,24 +413,22 @@ class _DistanceComparison:
 
     @cached_property
     def moments(self) -> _Moments:
-        return _Moments.of(self.pairs, self.delta, self.d)
+        m = self.pairs.m
+        return _Moments.of(self.pairs, self.delta, self.d, *(self._sums[:2].sum(axis=1) / (m * (m - 1))).tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Sums over the pairs of each row from which correlations follow; centered, so that no digits cancel."""
+    """Sums over the pairs of each point from which correlations follow; centered, so that no digits cancel."""
 
     means: np.ndarray  # (2,)
     sums: np.ndarray  # (5, m) of a, b, a², b² and ab, about the means
 
     @classmethod
-    def of(cls, pairs: SampledPairs, A: Table, B: Table) -> _Moments:
-        m = pairs.m
-        x, z = means = pairs.sums(A, B, lambda a, b: a, lambda a, b: b).sum(axis=1) / (m * (m - 1))
-        return cls(means, pairs.sums(
-            A, B, lambda a, b: a - x, lambda a, b: b - z, lambda a, b: (a - x) ** 2, lambda a, b: (b - z) ** 2,
-            lambda a, b: (a - x) * (b - z),
-        ))  # fmt: skip
+    def of(cls, pairs: SampledPairs, A: Table, B: Table, x: float, z: float) -> _Moments:
+        from lowland.kernels import ranks as kernels
+
+        return cls(np.array([x, z]), pairs.sums(A, B, 5, kernels.sum_moments, x, z))
 
     @property
     def differ(self) -> tuple[bool, bool]:
@@ -434,7 +446,7 @@ class _Moments:
         return float(np.clip(ab / norm, -1, 1)) if norm > 0 else math.nan
 
     def left(self) -> np.ndarray:
-        """The correlation without each row and its pairs, (m,)."""
+        """The correlation without each point and its pairs, (m,)."""
         m = self.sums.shape[1]
         a, b, aa, bb, ab = self.sums.sum(axis=1)[:, None] / 2 - self.sums
         others = (m - 1) * (m - 2) / 2
@@ -444,10 +456,3 @@ class _Moments:
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.zeros_like(a, dtype=np.float64), where=b > 0)
-
-
-def _check_apart(x: float, z: float) -> None:
-    """Raise an error if all rows are equal."""
-    if not x or not z:
-        where = "Z" if x else "X"
-        raise DataError(f"All sampled rows of {where} are equal. Choose a larger sample, or check the data.")

@@ -32,24 +32,23 @@ def evaluate(
     Parameters
     ----------
     X : array-like of shape (n, d), path, or OriginalSpace
-        Original rows, or rows prepared once with ``OriginalSpace.of`` to evaluate many embeddings.
+        Original data, or points prepared once with ``OriginalSpace.of`` to evaluate many embeddings.
     y : array-like of shape (n,) or None, default None
-        Class label of each row with coordinates. Rows whose label is missing (None or NaN) are left out of the
+        Class label of each point with coordinates. Points whose label is missing (None or NaN) are left out of the
         measures of class separation. None: no such measures.
     model : fitted method or None, default None
-        The method that computed Z. If it has an inverse transform, the reconstruction is measured, too. If it
+        The method that computed Z. If it has an inverse transform, the reconstruction is also measured. If it
         standardizes the columns (``scale=True``), distances in X are those of the columns divided by its ``scale_``.
     metric : str or function, default "euclidean"
         Distance metric in X, unless X is an ``OriginalSpace``.
     sample : int, "auto" or None, default "auto"
-        Number of sampled rows. "auto": all rows up to 4,096 for ranks, and at most 1,448 of more rows and for pairwise
-        distances.
-        None: all rows.
+        Number of sampled points. "auto" means all points up to 4,096 for ranks, and at most 1,448 of more points and
+        for pairwise distances. None means all points.
 
     Returns
     -------
     tuple of Measure
-        The measures; see docs/quality.md for the question that each answers.
+        The measures. docs/quality.md states the question that each answers.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def evaluate_in_detail(
     X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", scale: Any = None,
     sample: Sample = "auto", random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
-    """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness and continuity also of each row."""
+    """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness and continuity also of each point."""
     high, side = OriginalSpace.open_pair(
         X, Z, labels=y, metric=metric, scale=scale, sample=sample, random_state=random_state
     )

@@ -1,4 +1,4 @@
-"""Inputs of the measures: rows and coordinates, opened and checked, and the sample of rows to evaluate."""
+"""Inputs of the measures: points and coordinates, opened and checked, and the sample of points to evaluate."""
 
 from __future__ import annotations
 
@@ -22,90 +22,107 @@ from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.quality.measure import Better, Measure
 from lowland.run.run import run_for
 
+Kind = Literal["mean", "sum over pairs", "correlation"]  # of a measure
 Sample = int | Literal["auto"] | None  # number of rows to evaluate
 
 MIN_ROWS = 3
 SPARSE_ROWS = "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
 MIN_SAMPLE = 20
 _RING = 8  # sampled rows per ring
+_EQUAL = 0.005  # difference of two values, relative to the possible one, that is as good as none
 
-# What the parameters of the measures mean; a measure describes only those that differ.
+# What the parameters of the measures mean. A measure describes only those that differ.
 SHARED = """
 X : array-like of shape (n, d), path, or OriginalSpace
-    Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+    Original data, or data prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
     distances, shape (n, n).
 Z : array-like of shape (n, k)
-    Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    Coordinates of the same points, in the same order. Points with NaN are left out and counted in ``left_out``.
 y : array-like of shape (n,)
-    Class label of each row: integers or strings.
+    Class label of each point: integers or strings.
 n_neighbors : int, default 5
     Size k of the neighborhood, less than n / 2.
 metric : str or function, default "euclidean"
     Distance metric in X. Distances in Z are Euclidean.
 per_row : bool, default False
-    Also return the value of each row, in the attribute ``per_row``.
+    Also return the value of each point, in the attribute ``per_row``.
 sample : int, "auto" or None, default "auto"
-    Number of sampled rows that are compared with all others. "auto": all rows up to 4,096, at most 1,448 of more rows.
-    None: all rows.
+    Number of sampled points that are compared with all others. "auto" means all points up to 4,096, and at most
+    1,448 of more. None means all points.
 random_state : int, Generator or None, default None
     Seed of the sample. None draws the same sample every time.
 """
 SEARCHED = """
 sample : int, "auto" or None, default "auto"
-    Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
-    all rows.
+    Number of sampled points whose neighbors are searched among all points. "auto" means all points up to about
+    30,000. None means all points.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedRows:
-    """The rows that a measure evaluates: ``rows``, indices among the rows with coordinates, ``kept``."""
+    """The points that a measure evaluates: ``rows``, indices among the points with coordinates, ``kept``."""
 
     kept: np.ndarray  # (N,) bool
-    rows: np.ndarray | None = None  # (m,) indices among the kept rows; None: all of them
+    rows: np.ndarray | None = None  # (m,) indices among the kept rows, in the order of the strata; None: all of them
 
     @cached_property
     def n(self) -> int:
-        """Number of rows with coordinates."""
+        """Number of points with coordinates."""
         return int(self.kept.sum())
 
     @cached_property
     def places(self) -> np.ndarray:
-        """The indices of the evaluated rows among the kept rows, (m,)."""
+        """The indices of the evaluated points among the kept points, (m,)."""
         return np.arange(self.n) if self.rows is None else self.rows
 
     @property
     def left_out(self) -> int:
-        """Number of rows without coordinates."""
+        """Number of points without coordinates."""
         return len(self.kept) - self.n
 
     @property
     def sample(self) -> int | None:
-        """Number of sampled rows; None if all rows are evaluated."""
+        """Number of sampled points; None if all points are evaluated."""
         return None if self.rows is None else len(self.rows)
 
     def mean(
         self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Bounds = (0.0, 1.0),
         per_row: bool = False,
     ) -> Measure:  # fmt: skip
-        """The mean of one value per evaluated row, with its confidence interval if the rows are a sample."""
+        """The mean of one value per evaluated point, with its confidence interval if the points are a sample."""
         value = float(values.mean())
         low = high = None
         if self.rows is not None:
-            found = confidence_interval(value, float(values.std(ddof=1)), len(values), self.n, ends=ends)
-            low, high = (float(end) for end in found)
+            low, high = interval_of_sample(value, values, self.n, ends)
         each = self.spread(values) if per_row else None
         return Measure(name, value, each, better, about, low, high, self.sample, self.left_out)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """The values at the positions of their rows among all rows, (N,); NaN elsewhere."""
+        """The values at the positions of their points among all points, (N,); NaN elsewhere."""
         each = np.full(len(self.kept), np.nan)
         each[np.flatnonzero(self.kept)[self.places]] = values
         return each
 
 
+def interval_of_sample(value: float, values: np.ndarray, n: int, ends: Bounds, kind: Kind = "mean") -> Bounds:
+    """Return the 95% confidence interval of a mean over n points from the values of a sample, ordered by strata.
+
+    A stratified sample represents the differences between strata, so only those within strata cause an error. They are
+    estimated from successive points, which are from one stratum or from similar ones. If most values are equal, the
+    sample may have missed rare points, which may lie at the possible ends. Otherwise it shows how far points lie apart.
+    A point counts twice in a sum over pairs. The sample never shows how far a rare one may move a correlation.
+    """
+    spread, away = float(np.sqrt(np.mean(np.diff(values) ** 2) / 2)), np.abs(values - np.median(values))
+    reached, times = ends, 2 if kind == "sum over pairs" else 1
+    if kind != "correlation" and np.mean(away <= _EQUAL * (ends[1] - ends[0])) <= 0.5:
+        reached, times = (value + float(values.min() - values.mean()), value + float(values.max() - values.mean())), 1
+    low, high = confidence_interval(value, spread, len(values), n, ends=reached, shared=times)
+    return max(float(low), min(ends[0], value)), min(float(high), max(ends[1], value))
+
+
 def check_same_rows(n: int, kept: np.ndarray) -> None:
-    """Raise an error if there are coordinates for another number of rows than n."""
+    """Raise an error if there are coordinates for another number of points than n."""
     if n != len(kept):
         raise DataError(
             f"`X` has {n:,} rows and `Z` has {len(kept):,}. Pass the coordinates of the rows of `X`, in the same order."
@@ -113,7 +130,7 @@ def check_same_rows(n: int, kept: np.ndarray) -> None:
 
 
 def open_original(X: Any, metric: Metric, scale: Any = None) -> PointSet:
-    """Open the rows, divided by ``scale`` (True: standardized), or with metric "precomputed" their distances."""
+    """Open the points, divided by ``scale`` (True: standardized), or with metric "precomputed" their distances."""
     check_metric(metric, {})
     rows = open_categories(X) if metric == "gower" else open_rows(X)
     rows.allow_nan = allows_nan(metric)
@@ -147,7 +164,7 @@ def _scale_factors(X: np.ndarray, scale: Any) -> np.ndarray:
 
 
 def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Open an embedding: the coordinates of the rows that have some, (n, k), and a mask of these rows, (N,)."""
+    """Open an embedding: the coordinates of the points that have some, (n, k), and a mask of these points, (N,)."""
     C: np.ndarray
     if type(Z) is np.ndarray and Z.ndim == 2 and Z.size and Z.dtype in (np.float32, np.float64):
         C = Z  # the usual case
@@ -175,7 +192,7 @@ def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def open_points(Z: Any, metric: Metric) -> tuple[PointSet, np.ndarray]:
-    """Open coordinates or precomputed distances, and return a mask of the rows that have coordinates."""
+    """Open coordinates or precomputed distances, and return a mask of the points that have coordinates."""
     check_metric(metric, {})
     if metric == "precomputed":
         side = open_original(Z, metric)
@@ -185,12 +202,12 @@ def open_points(Z: Any, metric: Metric) -> tuple[PointSet, np.ndarray]:
 
 
 def class_labels(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the class index of each row with coordinates; other rows need no label."""
+    """Return the classes and the class index of each point with coordinates; other points need no label."""
     return classes_of(_one_per_row(y, len(kept))[kept])
 
 
 def labeled_classes(y: Any, kept: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return a mask of the rows with coordinates that have a label (None: all), and their class indices."""
+    """Return a mask of the points with coordinates that have a label (None: all), and their class indices."""
     labels = _one_per_row(y, len(kept))[kept]
     missing = missing_labels(labels)
     if not missing.any() or missing.all():
@@ -199,7 +216,7 @@ def labeled_classes(y: Any, kept: np.ndarray) -> tuple[np.ndarray | None, np.nda
 
 
 def class_strata(y: Any, n: int) -> np.ndarray:
-    """Return the class index of each row, (n,), for stratified sampling; -1 for rows without a label."""
+    """Return the class index of each point, (n,), for stratified sampling; -1 for points without a label."""
     labels = _one_per_row(y, n)
     named, strata = ~missing_labels(labels), np.full(n, -1)
     if named.any():
@@ -233,12 +250,12 @@ def sample_rows(
     least: int = 500,
     most: int | None = None,
 ) -> np.ndarray | None:
-    """Sample rows, stratified by class (``strata``) and by distance from the center; None: use all rows.
+    """Sample points, stratified by class (``strata``) and by distance from the center. None means use all points.
 
-    "auto" uses all rows if these give at most ``comparisons`` comparisons. Otherwise it samples as many as give so many
-    comparisons with all others, and at least ``least`` and at most ``most``, which suffice for two digits. The rows
-    are sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has
-    the same probability, and every region of the data is represented in proportion.
+    "auto" uses all points if these give at most ``comparisons`` comparisons. Otherwise it samples as many as give so
+    many comparisons with all others, and at least ``least`` and at most ``most``, which suffice for two digits. The
+    points are sorted by class and by ring around the mean, and every n/m-th point is taken from a random first one.
+    Each point has the same probability, and every region of the data is represented in proportion.
     """
     integer = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
     if sample not in (None, "auto") and (not integer or int(sample) < MIN_SAMPLE):  # for a confidence interval
@@ -256,11 +273,11 @@ def sample_rows(
     from_middle = np.argsort(np.argsort(_distance_from_center(side), kind="stable"), kind="stable")
     order = np.lexsort((rng.random(n), from_middle // math.ceil(_RING * n / m), classes))
     picks = np.floor((rng.random() + np.arange(m)) * (n / m)).astype(np.int64)
-    return np.sort(order[np.minimum(picks, n - 1)])
+    return order[np.minimum(picks, n - 1)]
 
 
 def _distance_from_center(side: PointSet) -> np.ndarray:
-    """The squared distance of each row from the mean, (n,), or its mean distance from the other rows."""
+    """The squared distance of each point from the mean, (n,), or its mean distance from the other points."""
     X = side.X
     if side.metric == "precomputed":
         return X.mean(axis=1, dtype=np.float64)

@@ -26,7 +26,7 @@ def choose_references(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def subsample_size(n: int) -> int:
-    """Return how many of n rows a map is made from again: 80%, but of many rows a tenth, or 2,000 if these are more."""
+    """Return the size of a subsample of n points: 80%, but of many points a tenth, or 2,000 if that is more."""
     return int(max(min(SUBSAMPLE * n, max(LEAST_SUBSAMPLE, n / SUBSAMPLES)), 3))
 
 
@@ -39,7 +39,7 @@ def neighbors_that_stay(Z: np.ndarray, again: np.ndarray, rng: np.random.Generat
 
 
 def nearest_points(S: Any, k: int, points: np.ndarray, metric: Metric = "euclidean") -> np.ndarray:
-    """Return the k nearest rows of some of the rows, (m, k)."""
+    """Return the k nearest points of some of the points, (m, k)."""
     n = S.shape[0]
     every, out = np.arange(n), np.empty((len(points), k), dtype=np.int64)
     to_every = _distances_to(S, every, metric)

@@ -21,19 +21,20 @@ class Measure:
     name : str
         Name of the measure, such as "trustworthiness".
     value : float
-        The value. ``float(measure)`` returns it, too.
+        The value. ``float(measure)`` also returns it.
     per_row : array of shape (n,) or None
-        Value of each row, if ``per_row=True`` was passed. NaN for rows that were not sampled or have no coordinates.
+        Value of each point, if ``per_row=True`` was passed. NaN for points that were not sampled or have no
+        coordinates.
     better : "lower" or "higher"
         Direction in which the measure improves.
     about : str
         What the value means, in one sentence.
     low, high : float or None
-        95% confidence interval of the value of all rows. None if all rows were evaluated.
+        95% confidence interval of the value of all points. None if all points were evaluated.
     sample : int or None
-        Number of sampled rows. None if all rows were evaluated.
+        Number of sampled points. None if all points were evaluated.
     left_out : int
-        Number of rows without coordinates (NaN), which were left out.
+        Number of points without coordinates (NaN), which were left out.
     """
 
     name: str

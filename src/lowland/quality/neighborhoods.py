@@ -1,8 +1,8 @@
 """Preservation of neighborhoods: trustworthiness, continuity, relative rank errors, LCMC, and co-ranking.
 
-Ranks of the k nearest neighbors are computed in blocks of rows. Nothing is sorted: the rank of a neighbor is the number
-of points that are nearer. Ties are broken by the row index in X and by an unrelated order in Z, so that ties in both
-agree only by chance. Co-ranking compares neighborhoods of every size, and ranks all points.
+Ranks of the k nearest neighbors are computed in blocks of points. Nothing is sorted: the rank of a neighbor is the
+number of points that are nearer. Ties are broken by the point index in X and by an unrelated order in Z, so that ties
+in both agree only by chance. Co-ranking compares neighborhoods of every size, and ranks all points.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TRUSTWORTHINESS = ("trustworthiness", "embedding", "data")  # whose neighbors, a
 CONTINUITY = ("continuity", "data", "embedding")
 ROWS = """
 X : array-like of shape (n, d) or path
-    Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
+    Original data, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
 """
 
 
@@ -56,7 +56,7 @@ def trustworthiness(
     Returns
     -------
     Measure
-        Value in [0, 1], higher is better; about 0.5 by chance.
+        Value in [0, 1], higher is better, with about 0.5 by chance.
 
     Notes
     -----
@@ -92,7 +92,7 @@ def continuity(
     Returns
     -------
     Measure
-        Value in [0, 1], higher is better; about 0.5 by chance.
+        Value in [0, 1], higher is better, with about 0.5 by chance.
 
     References
     ----------
@@ -190,7 +190,7 @@ def lcmc(
     Returns
     -------
     Measure
-        Higher is better; 0 is chance, 1 - k/(n - 1) is perfect.
+        Higher is better: 0 is chance, 1 - k/(n - 1) is perfect.
 
     References
     ----------
@@ -224,7 +224,7 @@ def r_nx_area(
     Returns
     -------
     Measure
-        Higher is better; 0 is chance, 1 is perfect.
+        Higher is better: 0 is chance, 1 is perfect.
 
     References
     ----------
@@ -258,11 +258,11 @@ class CoRanking:
     area : Measure
         Area under R_NX over log k.
     r_nx_low, r_nx_high : array of shape (n - 2,) or None
-        95% confidence interval of each R_NX(k). None if all rows were evaluated.
+        95% confidence interval of each R_NX(k). None if all points were evaluated.
     sample : int or None
-        Number of sampled rows. None if all rows were evaluated.
+        Number of sampled points. None if all points were evaluated.
     left_out : int
-        Number of rows without coordinates.
+        Number of points without coordinates.
     """
 
     k: np.ndarray  # (n - 2,)
@@ -291,7 +291,7 @@ def co_ranking(
     Parameters
     ----------
     per_row : bool, default False
-        Also return the area of each row, in ``area.per_row``.
+        Also return the area of each point, in ``area.per_row``.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def co_ranking(
 def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.ndarray:
     """Return the co-ranking matrix: how many pairs have rank k in X and rank l in Z, at [k - 1, l - 1].
 
-    It has (n - 1)² entries, so it is for few rows. For many rows use ``co_ranking``.
+    It has (n - 1)² entries, so it is for few points. For many points use ``co_ranking``.
 
     Returns
     -------
@@ -364,7 +364,7 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
 
 @dataclass(frozen=True, eq=False)
 class _Neighbors:
-    """Rows and coordinates of the same points, and the rows whose k nearest neighbors are compared."""
+    """Points and coordinates of the same points, and the points whose k nearest neighbors are compared."""
 
     X: PointSet
     Z: ShuffledPoints  # ties are broken in another order than in X
@@ -376,7 +376,7 @@ class _Neighbors:
     def of(
         cls, X: Any, Z: Any, k: int, metric: Metric, sample: Sample, random_state: Any, *, half: bool = True
     ) -> _Neighbors:
-        """Open both; rows without coordinates are left out."""
+        """Open both; points without coordinates are left out."""
         if isinstance(X, OriginalSpace):
             raise ParameterError(
                 "`X` is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to "
@@ -418,7 +418,7 @@ class _RankAgreement:
 
     @classmethod
     def of(cls, high: OriginalSpace, Z: PointSet, k: int = 1) -> _RankAgreement:
-        """Compare the rankings of the evaluated rows, one block at a time."""
+        """Compare the rankings of the evaluated points, one block at a time."""
         from lowland.kernels import ranks as kernels
 
         n, m = high.n, high.m
@@ -431,8 +431,7 @@ class _RankAgreement:
         def work(block: slice) -> None:
             here, there = np.zeros_like(totals), np.zeros_like(squares)
             ranks, order = high.ranks(block), low.order(high.places[block])
-            kernels.add_shared(ranks, order, weights, here, there, areas[block])
-            kernels.sum_rank_errors(ranks, order, k, errors[block])
+            kernels.compare_orders(ranks, order, k, weights, here, there, areas[block], errors[block])
             with lock:
                 np.add(totals, here, out=totals)
                 np.add(squares, there, out=squares)
@@ -472,7 +471,7 @@ def neighborhood_measures(
 ) -> tuple[tuple[Measure, ...], CoRanking]:
     """Trustworthiness, continuity, both rank errors, LCMC, the area under R_NX, and its curves, from one pass.
 
-    ``per_row``: trustworthiness and continuity also have the value of each row.
+    ``per_row``: trustworthiness and continuity also have the value of each point.
     """
     check_neighbors(k, high.n)
     orders, evaluated = _RankAgreement.of(high, Z, k), high.evaluated
@@ -491,14 +490,14 @@ def neighborhood_measures(
 
 
 def _excess(ranks: np.ndarray, k: int) -> np.ndarray:
-    """Sum over each row of how far its ranks exceed k."""
+    """Sum over each point of how far its ranks exceed k."""
     return np.maximum(ranks - k, 0).sum(axis=1)
 
 
 def _nearness(
     which: tuple[str, str, str], evaluated: EvaluatedRows, excess: np.ndarray, k: int, per_row: bool
 ) -> Measure:
-    """1 - 2/(k(2n - 3k - 1)) excess of each row: trustworthiness, and continuity with data and embedding exchanged."""
+    """1 - 2/(k(2n - 3k - 1)) excess of each point: trustworthiness, or continuity, with X and Z exchanged."""
     name, here, there = which
     about = f"Whether the {k} nearest neighbors in the {here} are also near in the {there}."
     values = 1 - 2 * excess / (k * (2 * evaluated.n - 3 * k - 1))

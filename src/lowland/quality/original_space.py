@@ -1,4 +1,4 @@
-"""Original rows prepared once for comparison with many embeddings: a sample, its ranks, and distances of pairs."""
+"""Original data prepared once for comparison with many embeddings: a sample, its ranks, and distances of pairs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from lowland.docstrings import with_parameters
 from lowland.errors import ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
-from lowland.math.statistics.intervals import Bounds, confidence_interval
+from lowland.math.statistics.intervals import Bounds
 from lowland.quality.inputs import (
     SHARED,
     EvaluatedRows,
+    Kind,
     Sample,
     check_same_rows,
     class_strata,
+    interval_of_sample,
     open_coordinates,
     open_original,
     sample_rows,
@@ -41,7 +43,7 @@ Table = Callable[[slice], np.ndarray]  # block of rows -> their values with all 
 
 @dataclass(frozen=True, eq=False)
 class OriginalSpace:
-    """Rows of X, prepared once for comparison with many embeddings by ``evaluate`` and ``co_ranking``.
+    """Points of X, prepared once for comparison with many embeddings by ``evaluate`` and ``co_ranking``.
 
     Create it with ``OriginalSpace.of(X)``. Ranks and distances are computed when they are first needed, and kept.
 
@@ -66,22 +68,22 @@ class OriginalSpace:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number of points."""
         return len(self.side.X)
 
     @property
     def m(self) -> int:
-        """Number of evaluated rows."""
+        """Number of evaluated points."""
         return len(self.places)
 
     @property
     def places(self) -> np.ndarray:
-        """The indices of the evaluated rows, (m,)."""
+        """The indices of the evaluated points, (m,)."""
         return self.evaluated.places
 
     @property
     def step(self) -> int:
-        """Number of rows per thread."""
+        """Number of points per thread."""
         return max(1, _RANKS // self.n)
 
     @classmethod
@@ -90,25 +92,25 @@ class OriginalSpace:
         cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None, sample: Sample = "auto",
         random_state: Any = None,
     ) -> Self:  # fmt: skip
-        """Prepare rows.
+        """Prepare points.
 
         Parameters
         ----------
         X : array-like of shape (n, d) or path
-            Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n,
+            Original data, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n,
             n).
         labels : array-like of shape (n,) or None, default None
             Class labels by which the sample is stratified. Missing labels are a class of their own.
         metric : str or function, default "euclidean"
             Distance metric in X.
         scale : array-like of shape (d,), True or None, default None
-            Scale factors by which the columns are divided first, such as ``scale_`` of a model. True: the standard
+            Scale factors by which the columns are divided first, such as ``scale_`` of a model. True means the standard
             deviations of the columns; constant columns are not divided.
 
         Returns
         -------
         OriginalSpace
-            The prepared rows.
+            The prepared points.
         """
         side = open_original(X, metric, scale)
         strata = None if labels is None else class_strata(labels, side.n)
@@ -128,7 +130,7 @@ class OriginalSpace:
         cls, X: Any, Z: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None,
         sample: Sample = "auto", random_state: Any = None,
     ) -> tuple[Self, PointSet]:  # fmt: skip
-        """Prepare rows, or reuse prepared ones, with coordinates; rows without coordinates are left out of both."""
+        """Prepare points, or reuse prepared ones, with coordinates; points without coordinates are left out of both."""
         if isinstance(X, cls):
             X._check_the_same(metric, sample, random_state)
             high = X
@@ -139,7 +141,7 @@ class OriginalSpace:
         return (high if kept.all() else high.among(kept)), PointSet.of(C)
 
     def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
-        """Raise an error if a parameter contradicts the one used to prepare the rows; defaults always agree."""
+        """Raise an error if a parameter contradicts the one used to prepare the points; defaults always agree."""
         made = {"metric": self.side.metric, "sample": self.sample, "random_state": self.random_state}
         asked = {"metric": metric, "sample": sample, "random_state": random_state}
         left = {"metric": "euclidean", "sample": "auto", "random_state": None}
@@ -151,7 +153,7 @@ class OriginalSpace:
                 )
 
     def among(self, kept: np.ndarray) -> Self:
-        """Prepare only the marked rows: their ranks among themselves differ."""
+        """Prepare only the marked points: their ranks among themselves differ."""
         strata = None if self.strata is None else self.strata[kept]
         side = self.side.among(kept)
         return self._sampled(self.source, side, kept, self.sample, self.random_state, strata, self.scaled)
@@ -162,7 +164,7 @@ class OriginalSpace:
             _ = self._kept_ranks
 
     def ranks(self, block: slice) -> np.ndarray:
-        """The ranks of all points as neighbors of a block of the evaluated rows, (b, n) int32."""
+        """The ranks of all points as neighbors of a block of the evaluated points, (b, n) int32."""
         if 4 * self.m * self.n > KEPT_RANKS:
             return self.side.all_ranks(self.places[block])
         return self._kept_ranks[block]
@@ -178,14 +180,14 @@ class OriginalSpace:
         return out
 
     def nearest(self, k: int) -> np.ndarray:
-        """The k nearest neighbors of the evaluated rows, (m, k), computed once."""
+        """The k nearest neighbors of the evaluated points, (m, k), computed once."""
         if k not in self.found:
             self.found[k] = self.side.nearest(k, self.run, self.evaluated.rows)
         return self.found[k]
 
     @cached_property
     def pairs(self) -> SampledPairs:
-        """The rows of which all pairs are compared, and their distances; all rows if there are few enough."""
+        """The points of which all pairs are compared, and their distances; all points if there are few enough."""
         sample = PAIRED if self.sample == "auto" else self.sample
         evaluated = EvaluatedRows(
             self.evaluated.kept, sample_rows(self.side, sample, 0, self.random_state, self.strata)
@@ -194,22 +196,23 @@ class OriginalSpace:
 
 
 def mean_ranks(values: np.ndarray) -> np.ndarray:
-    """Return the ranks of values, (p,), from 1; ties have the mean rank. Faster than scipy's, whose sort is stable."""
-    order = np.argsort(values)
-    ordered = values[order]
-    differs = ordered[1:] != ordered[:-1]
+    """Return the ranks of nonnegative values, (p,), from 1; those that differ in their last bits only share the mean.
+
+    An index replaces the last bits of each value, since sorting numbers is faster than sorting indices.
+    """
+    from lowland.kernels import ranks as kernels
+
+    last = np.uint64((1 << (len(values) - 1).bit_length()) - 1)
+    keys = np.abs(values).view(np.uint64) & ~last | np.arange(len(values), dtype=np.uint64)
+    keys.sort()
     ranks = np.empty(len(values))
-    ranks[order] = np.arange(1.0, len(values) + 1)
-    if not differs.all():
-        starts = np.flatnonzero(np.concatenate([[True], differs]))
-        counts = np.diff(np.append(starts, len(values)))
-        ranks[order] = np.repeat(starts + (counts + 1) / 2, counts)
+    kernels.mean_ranks(keys, last, ranks)
     return ranks
 
 
 @dataclass(frozen=True, eq=False)
 class SampledPairs:
-    """The pairs of the sampled rows, and their distances in the data; each pair counts in the rows of both."""
+    """The pairs of the sampled points, and their distances in the data; each pair counts in the points of both."""
 
     side: PointSet
     evaluated: EvaluatedRows
@@ -217,7 +220,7 @@ class SampledPairs:
 
     @property
     def m(self) -> int:
-        """Number of sampled rows."""
+        """Number of sampled points."""
         return len(self.evaluated.places)
 
     @cached_property
@@ -241,9 +244,10 @@ class SampledPairs:
         few = side.alone(rows)
 
         def measured(block: slice) -> np.ndarray:
-            if few is None:
-                return side.distances(rows[block])[:, rows]
-            return few.distances(np.arange(self.m)[block])
+            own = np.arange(self.m)[block]
+            D = side.distances(rows[block])[:, rows] if few is None else few.distances(own)
+            D[np.arange(len(own)), own] = 0.0  # not a pair
+            return D
 
         if 8 * self.m**2 > KEPT_DISTANCES:
             return measured
@@ -257,8 +261,11 @@ class SampledPairs:
 
     def once(self, table: Table) -> np.ndarray:
         """The values of all pairs i < j, each once, (p,)."""
+        from scipy.spatial.distance import squareform
+
         self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a smaller sample")
-        return self._whole(table, None)[self._upper]
+        is_kept = 8 * self.m**2 <= KEPT_DISTANCES
+        return squareform(table(slice(None)) if is_kept else self._whole(table, None), checks=False)
 
     def _whole(self, table: Table, side: PointSet | None) -> np.ndarray:
         out = np.empty((self.m, self.m))
@@ -270,53 +277,43 @@ class SampledPairs:
         return out
 
     @cached_property
-    def _upper(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.triu_indices(self.m, 1)
-
-    @cached_property
     def _blocks(self) -> list[slice]:
         return slices(self.m, max(1, _DISTANCES // self.m))
 
     def _each(self, name: str, side: PointSet | None, work: Callable[[slice], None]) -> None:
-        """Process every block of rows on the threads that a side allows; a single block without threads or progress."""
+        """Process every block of points on the threads that a side allows, or a single block without threads."""
         if len(self._blocks) == 1:
             work(self._blocks[0])
         else:
             run = serial_run() if side is None else side.threads(self.run)
             run.each(name, self._blocks, work)
 
-    def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """For each row, sums of functions of two tables over its pairs, (f, m); a row and itself are not a pair."""
-        out = np.empty((len(of), self.m))
+    def sums(self, A: Table, B: Table, n_sums: int, kernel: Callable[..., None], *given: float) -> np.ndarray:
+        """Sums over the pairs of each point in two tables, (n_sums, m), as a kernel computes them."""
+        out = np.empty((self.m, n_sums))
 
         def work(block: slice) -> None:
-            a, b = A(block), B(block)
-            own = np.arange(len(a))
-            with np.errstate(over="ignore"):  # callers check for infinite values
-                for f, sums in zip(of, out, strict=True):
-                    values = f(a, b)
-                    values[own, own + block.start] = 0.0
-                    sums[block] = values.sum(axis=1)
+            kernel(A(block), B(block), *given, out[block])
 
         self._each("comparing distances", self.side, work)
-        return out
+        return out.T
 
     def measure(
         self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Bounds,
-        shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
+        kind: Kind = "sum over pairs", of: Callable[[float], float] = float,
+        each: Callable[[], np.ndarray] | None = None,
     ) -> Measure:  # fmt: skip
-        """A measure, ``of`` a value between two ends, with its confidence interval if the rows are a sample.
+        """A measure, ``of`` a value between two ends, with its confidence interval if the points are a sample.
 
-        The interval is a jackknife over the rows: ``left`` returns the values with each row and its pairs left out in
-        turn. If a few rows make up most of the value, the interval is too narrow, since a sample may miss all of them.
+        The interval is a jackknife over the points: ``left`` returns the values with each point and its pairs left out
+        in turn. If a few points make up most of the value, the interval is too narrow, since a sample may miss all of
+        them.
         """
         low = high = None
         if self.evaluated.rows is not None:
-            without, m = left(), self.m
-            spread = (m - 1) * float(np.sqrt(np.mean((without - without.mean()) ** 2) * m / (m - 1)))
-            low, high = (
-                of(float(e)) for e in confidence_interval(value, spread, m, self.side.n, ends=ends, shared=shared)
-            )
+            pseudo = self.m * value - (self.m - 1) * left()
+            found = interval_of_sample(value, pseudo, self.side.n, ends, kind)
+            low, high = (of(end) for end in found)
         per_row = None if each is None else self.evaluated.spread(each())
         return Measure(
             name, of(value), per_row, better, about, low, high, self.evaluated.sample, self.evaluated.left_out

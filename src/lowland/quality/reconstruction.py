@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy
 from lowland.docstrings import with_parameters
 from lowland.errors import DataError, DataTypeError
 from lowland.math.spectra.operators import Affine
-from lowland.math.statistics.moments import ColumnMoments
+from lowland.math.statistics.moments import ColumnMoments, Sums
 from lowland.quality.measure import Measure
 
 MODEL = """
 model : fitted method with inverse_transform
     The method to evaluate, such as PCA.
 X : array-like of shape (n, d) or path
-    Rows to reconstruct: training rows or new rows.
+    Points to reconstruct: training points or new points.
 """
 _LEAST = 1e-290  # smaller sums of squares have lost digits to underflow
 
@@ -35,7 +35,7 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     Parameters
     ----------
     per_row : bool, default False
-        Also return |x - x̂|² of each row. Rows far above the mean are unlike the training rows.
+        Also return |x - x̂|² of each point. Points far above the mean are unlike the training points.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
 
     Notes
     -----
-    For PCA and its training rows this equals ``distortion()``, the sum of the discarded eigenvalues. With
+    For PCA and its training points this equals ``distortion()``, the sum of the discarded eigenvalues. With
     ``scale=True`` it does not: the distortion refers to standardized columns, the reconstruction error to the original
     columns.
 
@@ -75,8 +75,8 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
 
     Notes
     -----
-    For PCA and its training rows this is the sum of ``explained_variance_ratio_``. It can be lower for new rows, and
-    negative for a model of other data.
+    For PCA and its training points this is the sum of ``explained_variance_ratio_``. It can be lower for new points,
+    and negative for a model of other data.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
 
 
 def reconstruction_measures(model: Any, X: Any) -> tuple[Measure, Measure]:
-    """Return ``reconstruction_error`` and ``explained_variance_fraction`` from one pass over the rows."""
+    """Return ``reconstruction_error`` and ``explained_variance_fraction`` from one pass over the points."""
     rows, run, errors = _opened(model, X)
     total = run.fold(rows, errors, name="computing reconstruction errors")
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
@@ -133,15 +133,11 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, SquaredErrorsOfRows]:
 
 
 @dataclass(frozen=True)
-class ReconstructionSums:
-    """Sum of the squared errors of rows, and the moments of their columns. Mergeable."""
+class ReconstructionSums(Sums):
+    """Sum of the squared errors of points, and the moments of their columns. Mergeable."""
 
     squares: float
     columns: ColumnMoments
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
-        return type(self)(self.squares + other.squares, self.columns + other.columns)
 
     def is_finite(self) -> bool:
         """Whether there is no NaN, infinity or overflow."""
@@ -150,7 +146,7 @@ class ReconstructionSums:
 
 @dataclass(frozen=True)
 class SquaredErrorsOfRows:
-    """|x - x̂|² of each row of a chunk, in float64; an object that can be sent to a worker process."""
+    """|x - x̂|² of each point of a chunk, in float64; an object that can be sent to a worker process."""
 
     encode: Callable[[Any], Array]
     decode: Callable[[Any], Array]

@@ -36,7 +36,7 @@ def shell_edges(k: int) -> np.ndarray:
 
 
 def log_spacings(distances: np.ndarray) -> np.ndarray:
-    """Return s_j = j ln(r_{j+1} / r_j) of distances sorted within each row, (m, k) -> (m, k - 1)."""
+    """Return s_j = j ln(r_{j+1} / r_j) of distances sorted within each point, (m, k) -> (m, k - 1)."""
     return np.diff(np.log(distances.astype(np.float64)), axis=1) * np.arange(1, distances.shape[1])
 
 
@@ -203,8 +203,7 @@ def calibrated_dimension(
 ) -> tuple[Trend, BallCurve]:
     """Return the dimension of the balls with the same spacings, over the scales of the shells.
 
-    ``distances`` and ``indices`` (m, k) are those of the neighbors of the rows ``asked`` (m,), among n
-    in a cluster.
+    ``distances`` and ``indices`` (m, k) are those of the neighbors of the points ``asked`` (m,), among n in a cluster.
     """
     edges = shell_edges(distances.shape[1])
     s = shell_means(log_spacings(distances), edges)  # (m, shells)
@@ -287,9 +286,9 @@ def local_ranks(X: Array, asked: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def participation(X: np.ndarray) -> tuple[float, float]:
-    """Return (sum of eigenvalues)² / (sum of their squares) of the covariance of the rows, and its standard error.
+    """Return (sum of eigenvalues)² / (sum of their squares) of the covariance of the points, and its standard error.
 
-    Both sums come from the inner products of rows, (m, m); the product of a row with itself would count noise as
+    Both sums come from the inner products of points, (m, m); the product of a point with itself would count noise as
     variance.
     """
     m = len(X)

@@ -24,8 +24,9 @@ from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.run.settings import settings
 
 # multiplications of a matrix product in float32 and float64, n³ of eigenvectors by LAPACK, bytes of an array that is
-# read or written, nanoseconds of compiled loops and of Python code on the machine on which the formulas were measured
-Kind = Literal["product32", "product64", "lapack", "bytes", "loop", "python"]
+# read or written, nanoseconds of compiled loops on all threads, of those on one, and of Python code, on the machine on
+# which the formulas were measured
+Kind = Literal["product32", "product64", "lapack", "bytes", "loop", "serial", "python"]
 Work = dict[Kind, float]
 TOGETHER = ("product32", "product64", "bytes", "loop")  # what all threads do together
 SPEEDUP = 0.85  # power of the number of threads by which they are faster
@@ -41,6 +42,7 @@ class Size:
     density: float = 1.0  # fraction of the values that sparse rows store
     in_memory: bool = True
     classes: int = 2
+    slab_bytes: float | None = None  # of the rows that are read together; None: those of an array
     budget: int = field(default_factory=lambda: settings().budget)
 
     @property
@@ -83,6 +85,11 @@ class Rates:
     bytes: float = 5.4e10
     loop: float = 1e9
     python: float = 1e9
+
+    @property
+    def serial(self) -> float:
+        """Loops on one thread, such as those of a sparse factorization: the same on one core."""
+        return self.loop
 
     def seconds(self, step: CostStep, threads: int = 1) -> float:
         """Return the time of a step."""

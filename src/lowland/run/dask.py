@@ -37,7 +37,8 @@ class DaskRun(Run):
             stage.advance()
         if total is None:
             raise DataError(
-                "The Dask array has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`)."
+                "The Dask array has no rows (`Found array with 0 sample(s) while a minimum of 1 is required`). "
+                "Check its source."
             )
         if not total.is_finite():
             raise rows.non_finite_error()

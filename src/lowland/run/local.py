@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread, blas_threads_for
-from lowland.arrays.linalg import use_scratch
 from lowland.arrays.namespace import Array
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
@@ -211,7 +210,7 @@ class LocalRun(Run):
         with (
             self.stage(name, rows.n) as stage,
             blas_on_one_thread(),
-            ThreadPoolExecutor(workers, initializer=use_scratch) as pool,
+            ThreadPoolExecutor(workers) as pool,
         ):
             try:
                 start = 0

@@ -31,7 +31,7 @@ _UNITS = {
     "gib": 2**30,
     "tib": 2**40,
 }
-_LARGE = 1 / 16  # of the budget: larger arrays are mapped to a file
+LARGE = 1 / 16  # of the budget: larger arrays are mapped to a file
 COPIES_PER_SLAB = 3  # the slab as read, as floats, and centered
 
 
@@ -101,18 +101,23 @@ def _limits_of_shell() -> Iterator[int]:
 
 
 def require(needed: float, budget: int, what: str, remedy: str = "", *, so_far: bool = False) -> None:
-    """Raise an error for work that needs more memory than the budget; ``remedy`` is an alternative to raising it.
+    """Raise an error for work that needs more memory than the budget: see ``beyond``."""
+    if needed > budget:
+        raise beyond(what, needed, budget, remedy, so_far=so_far)
+
+
+def beyond(what: str, needed: float, budget: int, remedy: str = "", *, so_far: bool = False) -> MemoryBudgetError:
+    """Return the error for work beyond the memory budget; ``remedy`` is an alternative to raising it.
 
     ``so_far``: more may be needed, since not all rows were read.
     """
-    if needed > budget:
-        remedy = f"{remedy}, or raise the budget" if remedy else "Raise the budget"
-        how_much = f"more than {show_bytes(budget)}" if so_far else f"about {show_bytes(needed)}"
-        enough = show_bytes(needed * (4 if so_far else 1.2)).replace(" ", "")
-        raise MemoryBudgetError(
-            f"{what} needs {how_much}; the memory budget is {show_bytes(budget)}. {remedy}: "
-            f'`lowland.config(memory="{enough}")`.'
-        )
+    remedy = f"{remedy}, or raise the budget" if remedy else "Raise the budget"
+    how_much = f"more than {show_bytes(budget)}" if so_far else f"about {show_bytes(needed)}"
+    enough = show_bytes(needed * (4 if so_far else 1.2)).replace(" ", "")
+    return MemoryBudgetError(
+        f"{what} needs {how_much}, but the memory budget is {show_bytes(budget)}. {remedy}: "
+        f'`lowland.config(memory="{enough}")`.'
+    )
 
 
 def scratch(shape: tuple[int, ...], dtype: Any, budget: int) -> np.ndarray:
@@ -124,7 +129,7 @@ def scratch(shape: tuple[int, ...], dtype: Any, budget: int) -> np.ndarray:
     import numpy as np  # the command line reads settings without it
 
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size <= budget * _LARGE:
+    if size <= budget * LARGE:
         return np.empty(shape, dtype=dtype)
     try:
         with tempfile.TemporaryFile(prefix="lowland-") as file:
@@ -135,7 +140,7 @@ def scratch(shape: tuple[int, ...], dtype: Any, budget: int) -> np.ndarray:
         raise MemoryBudgetError(
             f"A temporary file of {show_bytes(size)} in {tempfile.gettempdir()!r} cannot be written: {error.strerror}. "
             "Set the environment variable TMPDIR to a folder with more space, or raise the budget: "
-            f'`lowland.config(memory="{show_bytes(size / _LARGE * 1.2).replace(" ", "")}")`.'
+            f'`lowland.config(memory="{show_bytes(size / LARGE * 1.2).replace(" ", "")}")`.'
         ) from error
 
 

@@ -49,7 +49,7 @@ Send = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """How a task ended, with a sentence unless it is done. "broken": its process has ended."""
+    """How a task ended, with a sentence unless it is done. "broken" means its process has ended."""
 
     status: Literal["done", "failed", "canceled", "broken", "timed out"]
     error: str | None = None
@@ -321,7 +321,7 @@ class Clock:
 
 
 class PeakMemory:
-    """Peak memory of this process in a ``with`` block, in bytes above the level before; None: unknown."""
+    """Peak memory of this process in a ``with`` block, in bytes above the level before. None means unknown."""
 
     bytes: int | None = None
 

@@ -272,7 +272,10 @@ def _opened(work: Stage) -> Iterator[None]:
 
 @contextmanager
 def expecting(seconds: float | None) -> Iterator[None]:
-    """Show with each bar inside of the block how long the whole work is expected to take; None: it is not known."""
+    """Show with each bar inside of the block how long the whole work is expected to take.
+
+    None means it is not known.
+    """
     before, _open.expected = _open.expected, seconds or _open.expected
     try:
         yield

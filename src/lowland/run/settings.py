@@ -77,10 +77,10 @@ def config(
     Parameters
     ----------
     memory : str or int
-        Budget for working memory, such as "1GB" or a number of bytes. None: half of the memory of the machine, or
+        Budget for working memory, such as "1GB" or a number of bytes. None means half of the memory of the machine, or
         of the limit of its container or shell.
     threads : int
-        Number of threads. None: every core. Results do not depend on it.
+        Number of threads. None means every core. Results do not depend on it.
     progress : "auto", bool or function
         "auto" shows a progress bar on a terminal and in a notebook, True always, False never. A
         function is called with each ``Progress`` event and stops the work by returning False.

@@ -181,6 +181,11 @@ SIMPLER: Sequence[Rule] = (
 WHY_TO_SEE: Sequence[Rule] = (
     (lambda c: c.second is None, "It is the only embedding evaluated: {best_score}."),
     (
+        lambda c: c.chosen is c.best and c.is_behind,
+        "It preserves neighborhoods and distances as well as the best of {n} trials: {best_score}. {second.title} has "
+        "{its_score}.",
+    ),
+    (
         lambda c: c.chosen is c.best,
         "It preserves neighborhoods and distances best of {n} trials: {best_score}; runner-up {second.title} "
         "{its_score}{how}.",
@@ -196,7 +201,7 @@ TO_SEE: Sequence[Rule] = (
     (
         lambda c: worse(c.area, c.local.scores[AREA], c.n) and c.local_stability >= UNSTABLE,
         "If only neighborhoods matter, as in the search for clusters, use {local.title}: area under R_NX {local_area} "
-        "against {its_area}.",
+        "against {its_area}, where 0 is chance and 1 is perfect.",
     ),
     (
         lambda c: c.area.value < POOR_AREA,
@@ -248,6 +253,7 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
     best = max(drawn, key=lambda t: t.scores[FIDELITY].value)
     tied = [t for t in drawn if ties(t.scores[FIDELITY], best.scores[FIDELITY]) or not _is_confirmed(best, t)]
     chosen = _simplest(tied, lambda t: t.scores[FIDELITY])
+    is_behind = chosen is not best
     if _reads_alike(chosen.scores[FIDELITY], best.scores[FIDELITY]):
         best = chosen
     second = max((t for t in drawn if t is not best), key=lambda t: t.scores[FIDELITY].value, default=None)
@@ -255,7 +261,8 @@ def advise_to_visualize(done: list[Trial], facts: TableFacts, size: StudySize) -
     score, top = other.scores[FIDELITY], best.scores[FIDELITY]
     local, area = max(drawn, key=lambda t: t.scores[AREA].value), chosen.scores[AREA]
     case = Case(
-        chosen=chosen, best=best, second=second, n=len(drawn), is_clear=len(tied) == 1, score=score, top=top,
+        chosen=chosen, best=best, second=second, n=len(drawn), is_clear=len(tied) == 1, is_behind=is_behind,
+        score=score, top=top,
         best_score=f"{FIDELITY} {_estimate(top)}, the {MEAN_OF}, where 1 is perfect", its_score=_number(score),
         its_time=_seconds(chosen), best_time=_seconds(best), dimensions=_dimensions(chosen.n_components),
         area=area, local=local, local_area=_number(local.scores[AREA]), its_area=_number(area),
@@ -316,7 +323,7 @@ TO_COMPRESS: Sequence[Rule] = (
     (
         always,
         "For compression, use PCA with {components}: {they_explain} {kept:.1%} of the variance of the {size.columns}. "
-        f"The target is at least {KEEP:.0%} with as few as possible.{{elbow}}",
+        f"The target is at least {KEEP:.0%} with as few components as possible.{{elbow}}",
     ),
 )
 ELBOW: Sequence[Rule] = (
@@ -522,7 +529,7 @@ def _candidates(done: list[Trial], facts: TableFacts, size: StudySize) -> list[C
     """Everything that was tested on the same held-out rows: trials, numbers of components of PCA, all columns."""
     near, linear = (MEAN_OF_NEAREST, RIDGE) if size.predicts_numbers else (NEAREST, LOGISTIC)
     found, tried = [], set()
-    for t in (t for t in done if not traits_named(t.method).reads_text):  # no pipeline prepares categories for those
+    for t in (t for t in done if traits_named(t.method).reads == "numbers"):  # no pipeline prepares a table for others
         for name in (*OF_CLASSES, *OF_NUMBERS):
             if name in t.scores and t.scores[name].held_out and t.n_components:
                 s = t.scores[name]
@@ -590,7 +597,7 @@ def _compared(chosen: Candidate, others: list[Candidate], n_scores: int) -> str:
         by = f"{max(abs(lost), 0.01):.2f} {'lower' if lost > 0 else 'higher'}"
         case = Case(chosen=chosen, other=other, score=_number(other.score), by=by, n_scores=n_scores)
         said.append(first_of(COMPARED, case))
-    before = "Before correction for the choice, it has" if n_scores > 1 else "It has"
+    before = "Without the correction for choosing the best of many, it has" if n_scores > 1 else "It has"
     return f"{before} {_number(chosen.score)}; {'; '.join(said)}. " if said else ""
 
 

@@ -64,7 +64,7 @@ def compare(
     X : rows, in any form that a method accepts. They are held in memory. A large sparse table is reduced by PCA first.
         The report shows the ids and the columns to keep of a ``Table``.
     y : class labels or numbers to predict, one per row, or the name of the column of the data frame or file that
-        contains them; None: no labels. Missing labels (None, NaN, empty strings) are drawn gray and not counted.
+        contains them. None means no labels. Missing labels (None, NaN, empty strings) are drawn gray and not counted.
     methods : "all", or a list of class names or command-line names such as ["pca", "isomap"]. The list may contain
         scikit-learn estimators and pipelines with ``fit_transform``, alone or with a name: ("mine", estimator). They
         are fitted to the prepared numbers.
@@ -75,23 +75,25 @@ def compare(
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}. One value sets the parameter.
     scale : "auto" standardizes the columns to standard deviation 1 if some are not numbers, or if the standard
         deviations differ by more than a factor of 10, and weights counts of words or species by TF-IDF, with rows of
-        unit length, whose distances order neighbors as cosine distances do; "standard" always standardizes, "none"
-        uses the numbers as they are.
+        unit length, whose distances order neighbors as cosine distances do. "standard" always standardizes, "none" uses
+        the numbers as they are.
     impute : what to do with missing numbers: replace them by the "median" ("auto") or "mean" of the column, by those of
-        similar rows ("knn") or by probabilistic PCA ("em"); "drop" drops the incomplete rows, "none" refuses them.
+        similar rows ("knn"), or by probabilistic PCA ("em"). "drop" drops the incomplete rows, and "none" raises an
+        error.
     use : names of columns to use although they do not look like features.
-    time_limit : time limit for the fit of one trial, in seconds; None: no limit.
-    total_time_limit : time limit for the whole study, in seconds; None: no limit. Trials that do not end in time are
-        "timed out". Linear methods are fitted first.
+    time_limit : time limit for the fit of one trial, in seconds. None means no limit.
+    total_time_limit : time limit for the whole study, in seconds. None means no limit. Trials that do not end in time
+        are "timed out". Linear methods are fitted first.
     embeddings : coordinates from elsewhere to compare with, such as {"TriMap": Z}, with one row per row of X. They are
         evaluated and plotted, but not fitted.
     reliability : whether to test the leading maps as ``lowland.reliability`` does: the fraction of reliable points, and
         in the report the class of each point. This takes up to 30 fits of each map, and about three of a large table.
     cache : whether to read trials from the user's cache folder and to store them there.
-    seed : seed of the random number generators, those of the methods included; 0 gives the same result every time.
-    worker : whether trials run in a separate process, which can be killed at the time limit; "auto": only if the table
-        has more than 2,000 rows or 200,000 values.
-    command : the command shown in the report; None: this call.
+    seed : seed of the random number generators, those of the methods included. The same seed gives the same result
+        every time.
+    worker : whether trials run in a separate process, which can be killed at the time limit. "auto" means only if the
+        table has more than 2,000 rows or 200,000 values.
+    command : the command shown in the report. None means this call.
 
     Returns
     -------

@@ -135,6 +135,7 @@ MEANINGS = {
 
 IN_WORDS = {  # of the measures that decide, for readers who do not know them
     "fidelity": "how well the map preserves neighborhoods and distances, where 1 is perfect.",
+    "area under R_NX": "how well the map preserves neighborhoods alone, where 0 is chance and 1 is perfect.",
     "explained variance ratio": "the fraction of the variance that the coordinates preserve, where 1 is perfect.",
     "reconstruction error": "the mean squared distance between a row and its reconstruction, where 0 is perfect.",
     "downstream accuracy": "the fraction of held-out rows whose class their nearest neighbors on the map predict.",

@@ -201,7 +201,7 @@ def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
 
 
 def _texts(values: np.ndarray) -> list[str | None]:
-    """Values as text; None: missing."""
+    """Values as text. None means missing."""
     plain = np.asarray(values).tolist()
     return [None if each is None or (isinstance(each, float) and each != each) else str(each) for each in plain]
 

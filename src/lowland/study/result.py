@@ -156,7 +156,7 @@ class StudyResult:
     def estimator(self, which: str | None = None) -> Any:
         """Return the unfitted estimator of a trial or of the advice for a purpose.
 
-        ``which`` is a purpose or the name of a trial; None: the purpose of the study. If the study prepared the
+        ``which`` is a purpose or the name of a trial. None means the purpose of the study. If the study prepared the
         columns, the estimator is a pipeline that begins with a ``TablePreparer``. For the purpose "classify" it ends
         with the model whose accuracy or R² the advice states, so it has ``predict``.
         """
@@ -175,9 +175,13 @@ class StudyResult:
                 "These coordinates were given, not fitted, so there is no estimator. Pass the name of another trial."
             )
         found, steps = self.table.preparation, []
-        if name is not None and name != GIVEN and found.n_categories and traits_of(load_method(name)).reads_text:
+        reads = "numbers" if name is None or name == GIVEN else traits_of(load_method(name)).reads
+        what = {"counts": "counts" if found.counts else "", "numbers": ""}.get(
+            reads, "categories" * (found.n_categories > 0)
+        )
+        if what:
             raise ParameterError(
-                f"{name} was fitted to the categories themselves, which no pipeline of the study prepares. Fit {name} "
+                f"{name} was fitted to the {what} themselves, which no pipeline of the study prepares. Fit {name} "
                 "to a table without missing values, or pass the name of another trial."
             )
         if found.step is not None:
@@ -234,7 +238,7 @@ class StudyResult:
         return explore(self, **options) if X is None else explore(X, maps=self, **options)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write study.json and points.parquet into a folder; ``lowland.study.load_study`` reads them."""
+        """Write study.json and points.parquet into a folder, from which ``lowland.study.load_study`` reads them."""
         from lowland.study.serialization import save_study
 
         return save_study(self, folder)

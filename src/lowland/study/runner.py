@@ -29,6 +29,7 @@ from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
 from lowland.study.serialization import score_from_plain, trial_from_plain, trial_to_plain
+from lowland.study.significance import MARGIN
 from lowland.study.table import StudyTable
 from lowland.study.tested import evaluate_map
 from lowland.study.trials import CompileAhead, Worker, fit_trial, keep_shown_rows, unfinished
@@ -54,6 +55,7 @@ from lowland.trial.scores import (
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 LEADING, AGAIN = 2, 3  # best maps that are made again, and how often
+MOST_AGAIN, EVALUATED_AGAIN = 800, 500  # rows from which they are made again at most, and those that are evaluated
 LEAST = 0.1  # seconds of a trial that takes no time to fit
 MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
@@ -103,7 +105,7 @@ class StudyRunner:
         self._ahead: CompileAhead | None = None
         self._compiled = kernels.compiling["seconds"]
         self._keys: dict[str, str] = {}  # of trials in the cache, by name
-        self._best = -math.inf  # the best score of predictions so far
+        self._whole = self._best = -math.inf  # the scores of predictions from all columns, and the best so far
 
     def run(self) -> tuple[tuple[Trial, ...], TableFacts | None, bool]:
         """Return the trials in their order, the facts about the table, and whether the study is complete."""
@@ -118,7 +120,8 @@ class StudyRunner:
                     key=lambda p: (p.method != GIVEN and not traits_named(p.method).linear, times[p.name]),
                 )
                 facts = self._table_facts(order)
-                self._best = -math.inf if facts.whole is None else facts.whole.value
+                if facts.whole is not None:
+                    self._whole = self._best = facts.whole.value
                 stage.advance(LEAST)
                 for i, planned in enumerate(order):
                     self._compile_ahead(order[i + 1 :])
@@ -221,7 +224,8 @@ class StudyRunner:
         trial = self._fitted(planned)
         if trial.status == "done":
             trial = keep_shown_rows(self._score(trial), self.shown)
-            if key is not None and KEPT in trial.scores:  # a trial that could not be evaluated is not cached
+            was_evaluated = KEPT in trial.scores  # others are not cached
+            if self.cache.keeps and key is not None and was_evaluated:
                 self.cache.put(key, *trial_to_plain(trial))
         return trial
 
@@ -230,7 +234,7 @@ class StudyRunner:
         n, seed = len(self.data.X), self.size.seed
         leading = _leading(list(done.values()), self.size.k)
         rng = np.random.default_rng(seed)
-        parts = [np.sort(rng.permutation(n)[: subsample_size(n)]) for _ in range(AGAIN)]
+        parts = [np.sort(rng.permutation(n)[: min(subsample_size(n), MOST_AGAIN)]) for _ in range(AGAIN)]
         spaces: dict[int, OriginalSpace] = {}  # of the parts, for all maps
         for planned in self.trials:
             trial = done[planned.name]
@@ -241,7 +245,7 @@ class StudyRunner:
                 found = [self._again(planned, trial.Z, r, rows, spaces) for r, rows in enumerate(parts)]
                 scores = refitted([each for each in found if each is not None])
                 done[planned.name] = replace(trial, scores=trial.scores | scores)
-                if planned.name in self._keys:
+                if self.cache.keeps and planned.name in self._keys:
                     self.cache.put(self._keys[planned.name], *trial_to_plain(done[planned.name]))
 
     def _test(self, done: dict[str, Trial]) -> None:
@@ -278,18 +282,23 @@ class StudyRunner:
         if stays is None or again is None:
             return None
         if r not in spaces:
-            spaces[r] = OriginalSpace.of(np.ascontiguousarray(self.data.X[rows]), random_state=self.size.seed)
+            spaces[r] = OriginalSpace.of(
+                np.ascontiguousarray(self.data.X[rows]), sample=EVALUATED_AGAIN, random_state=self.size.seed
+            )
         faithful = fidelity_of(spaces[r], np.ascontiguousarray(again[rows]))
         return None if faithful is None else (stays, faithful)
 
     def _score_to_beat(self, planned: Planned) -> float | None:
-        """Above which score a method is fitted again without the held-out rows: always if it is linear, which is cheap.
+        """Above which score a method is fitted again without the held-out rows; None: it is not.
 
-        A nonlinear one is fitted again only if the purpose is to predict, and if its coordinates promise more than the
-        linear methods and all columns, which come first.
+        Coordinates that have seen these rows promise too much rather than too little. So a linear method is fitted
+        again unless its coordinates predict clearly worse than all columns, and a nonlinear one only if the purpose is
+        to predict, and if its coordinates promise more than the linear methods and all columns, which come first.
         """
-        if traits_named(planned.method).linear or planned.method == GIVEN:
+        if planned.method in (GIVEN, BASELINE):
             return -math.inf
+        if traits_named(planned.method).linear:
+            return self._whole - MARGIN
         return self._best if self.size.purpose == "classify" else None
 
     def _fitted(self, planned: Planned) -> Trial:
@@ -328,7 +337,7 @@ class StudyRunner:
                 shared.X, shared.graph, shared.y, shared.seed, self.data.labels.targets
             )
         assert trial.Z is not None
-        is_tested = any(score.held_out for score in trial.scores.values())
+        is_tested = ACCURACY in trial.scores or R2 in trial.scores
         own = trial.parameters.get("estimator") if trial.method == GIVEN else None
         traits = traits_named(trial.method) if own is None else traits_of(own)
         found = self._scorer.measure(trial.Z, traits.learns_labels_in_study, is_tested)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from statistics import NormalDist
 
 import numpy as np
 
-from lowland.math.statistics.intervals import wilson_interval
+from lowland.math.statistics.intervals import student_quantile, wilson_interval
 from lowland.trial.prediction import r2_of_folds
 from lowland.trial.records import Score
-from lowland.trial.scores import error_of_refits
 
 MARGIN = 0.02  # equivalence margin for scores without a confidence interval
 EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
@@ -51,12 +51,14 @@ def differ(a: Score, b: Score, tried: int = 1) -> bool | None:
 def differ_again(a: Score, b: Score) -> bool | None:
     """Whether a is significantly above b when both maps are made again; None if they were not, or only once.
 
-    The maps are made from the same subsamples, so their differences are compared with 0 by a t-test.
+    The maps are made from the same subsamples, so their differences are compared with 0 by a t-test. They overlap:
+    the variance of the mean is corrected as by Nadeau and Bengio (2003, doi:10.1023/A:1024068626366), for subsamples
+    that leave out a quarter as many rows as they contain.
     """
     if len(a.by_fold) < 2 or len(a.by_fold) != len(b.by_fold):
         return None
     d = np.array(a.by_fold) - np.array(b.by_fold)
-    return bool(d.mean() > error_of_refits(d))
+    return bool(d.mean() > student_quantile(len(d) - 1) * np.std(d, ddof=1) * math.sqrt(1 / len(d) + 1 / 4))
 
 
 def score_of_choice(choose: Callable[[Callable[[Score], Score]], Score], example: Score) -> Score:

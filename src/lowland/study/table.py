@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import to_numpy
-from lowland.data.arrow_columns import numbers_and_texts, open_arrow, whole_table, without_gaps
+from lowland.arrays.namespace import dense, to_numpy
+from lowland.data.arrow_columns import arrow_table, converted, numbers_and_texts, open_arrow, whole_table, with_medians
 from lowland.data.open import as_vector, has_named_columns, open_labelled
 from lowland.data.reader import holds_numbers
 from lowland.data.table import Table
@@ -32,7 +32,6 @@ MAX_SHOWN = 100_000  # the most rows that are plotted
 MAX_NEAR = 10_000  # the most rows whose neighbors are in the report
 MAX_COLORS = 32  # the most columns kept to color by
 MIN_ROWS = 10
-MUCH_MISSING = 0.1  # fraction of missing numbers that is a caveat
 CATEGORIES = ("category", "ordered", "boolean")
 
 
@@ -65,18 +64,25 @@ class StudyTable:
 
     @property
     def mixed(self) -> Any:
-        """The numbers and categories as they are, an Arrow table, for methods that read categories; or None.
+        """The columns as they are, an Arrow table, for methods that read categories or counts; or None.
 
-        Missing numbers are the median of their column, and a missing category is a level.
+        Missing numbers are the median of their column.
         """
+        if self.counts is not None and not self.is_reduced:
+            rows = self.prepared.unweighted
+            counts = self.given if rows is None else dict(zip(self.names, dense(rows.to_array()).T, strict=True))
+            return with_medians(arrow_table(counts.values(), counts), counts)
         if self.columns is None or not self.prepared.steps:
             return None
         step = self.prepared.steps[0][1]
         if not any(kind in CATEGORIES for kind in getattr(step, "kinds_", {}).values()):
             return None
-        wanted = ("number", *CATEGORIES)
-        used = [name for name, kind in step.kinds_.items() if kind in wanted and name not in step.unused_]
-        return without_gaps(self.columns.select(used), step.kinds_)
+        kinds = {name: kind for name, kind in step.kinds_.items() if name not in step.unused_}
+        table = with_medians(self.columns, [name for name, kind in kinds.items() if kind == "number"])
+        kinds = {name: kind for name, kind in kinds.items() if kind in ("number", *CATEGORIES)}
+        forms = {"number": "number"} | dict.fromkeys(CATEGORIES, "category")
+        columns = [converted(table.column(name), forms[kind], repr(name)) for name, kind in kinds.items()]
+        return arrow_table(columns, kinds)
 
     @property
     def n_categories(self) -> int:
@@ -93,11 +99,8 @@ class StudyTable:
     def caveats(self) -> tuple[str, ...]:
         """What a reader of the advice should know about the columns, one sentence each."""
         found, said = self.prepared, []
-        if found.missing_fraction > MUCH_MISSING:
-            said.append(
-                f"{found.missing_fraction:.1%} of the numbers were missing and replaced, so much of the structure is "
-                "made up. Compare with the complete rows (impute='drop') before you trust a map."
-            )
+        if found.caveat:
+            said.append(f"{found.caveat} Compare with the complete rows (impute='drop') before you trust a map.")
         copies = [name for name, why in found.unused.items() if why == COPY]
         if copies:
             said.append(f"{', '.join(map(repr, copies))}: {COPY}, so not used as a feature.")
@@ -142,7 +145,7 @@ class StudyTable:
         return graph.to.reshape(n, -1).astype(np.int32)
 
     def _step(self) -> dict[str, Any] | None:
-        """The parameters of the ``TablePreparer`` for such a table; None: the columns are used as they are."""
+        """The parameters of the ``TablePreparer`` for such a table. None means the columns are used as they are."""
         if not self.prepared.steps:
             left_out = dict.fromkeys(self.prepared.unused, "drop")
             return {"kinds": left_out, "use": None, "impute": "median", "standardize": False} if left_out else None
@@ -180,8 +183,8 @@ def open_table(
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
         raise DataError(
-            f"A study needs at least {MIN_ROWS} rows and 2 columns; the data has {n} and {d}. Fit one method "
-            "instead, such as `PCA(1)`."
+            f"A study needs at least {MIN_ROWS} rows and 2 columns, but the data has {n} rows and {d} columns. "
+            "Fit one method instead, such as `PCA(1)`."
         )
     if k > d:
         raise ParameterError(f"the data has {d} columns.", f"Choose at most {d}.", method="compare", k=k)
@@ -240,7 +243,7 @@ def _prepared(
 
 
 def plain_values(values: Any) -> np.ndarray:
-    """Return ids or values of a column to keep as numbers, or as strings; None: missing."""
+    """Return ids or values of a column to keep as numbers, or as strings. None means missing."""
     values = np.asarray(values)
     if values.dtype.kind in "iuf":
         return values

@@ -22,7 +22,7 @@ def evaluate_map(planned: Planned, Z: np.ndarray, data: StudyTable, shown: np.nd
     """Return the fraction of reliable points and the stability of a map, and the class of each of the rows shown.
 
     The map is evaluated on the rows to which its method was fitted, as far as they are shown. Nothing is returned for
-    methods that are fitted to categories, or to labels that some rows do not have.
+    methods that are fitted to categories or counts, or to labels that some rows do not have.
     """
     method = load_method(planned.method)(**planned.parameters) if planned.estimator is None else planned.estimator
     traits, y = traits_of(method), None
@@ -30,7 +30,7 @@ def evaluate_map(planned: Planned, Z: np.ndarray, data: StudyTable, shown: np.nd
         y = data.labels.codes if data.labels.targets is None else data.labels.targets
         if y is None or (np.isnan(y).any() if y.dtype.kind == "f" else y.min() < 0):
             return {}, {}
-    if traits.reads_text:
+    if traits.reads != "numbers":
         return {}, {}
     n = len(data.X)
     fitted = np.ones(n, dtype=bool)

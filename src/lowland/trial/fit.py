@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,21 +35,26 @@ class SharedInputs:
     seed: int = 0
     classes: np.ndarray | None = None  # (c,) names of the classes
     names: np.ndarray | None = None  # (d,) names of the columns
-    mixed: Any = None  # an Arrow table of the numbers and categories as they are, for methods that read categories
+    mixed: Any = None  # an Arrow table of the columns as they are, for methods that read categories or counts
     targets: np.ndarray | None = None  # (n,) numbers to predict; NaN: no label
 
-    @property
+    @cached_property
     def test(self) -> PredictionTest | None:
-        """The rows and folds for predictions of the labels; None: there are no labels."""
+        """The rows and folds for predictions of the labels. None means there are no labels."""
         if self.targets is not None:
             return PredictionTest.for_numbers(self.targets, self.seed)
         return None if self.y is None else PredictionTest.for_classes(self.y, self.seed)
 
     def columns_of(self, est: Any) -> Any:
-        """The columns that a method reads: numbers, or categories as they are."""
-        if self.mixed is None or not traits_of(est).reads_text:
-            return self.X
-        return columns_for(est, self.mixed)
+        """The columns that a method reads: prepared numbers, or categories or counts as they are."""
+        return columns_for(est, self.mixed) if self.reads_as_given(est) else self.X
+
+    def reads_as_given(self, est: Any) -> bool:
+        """Whether a method is fitted to the columns as they are."""
+        if self.mixed is None:
+            return False
+        has_categories = not all(holds_numbers(field.type) for field in self.mixed.schema)
+        return traits_of(est).reads_text if has_categories else traits_of(est).reads == "counts"
 
     def part(self, rows: np.ndarray) -> SharedInputs:
         """The inputs for some of the rows, without what was computed from all."""
@@ -89,7 +95,7 @@ def fitted_coordinates(
     elif start is not None:
         est.set_params(init=start)
     X, y = shared.as_given()
-    if shared.mixed is not None and traits_of(est).reads_text:
+    if shared.reads_as_given(est):
         X = columns_for(est, shared.mixed)
     if not traits_of(est).learns_labels_in_study:
         y = None
@@ -141,10 +147,12 @@ def axes_of(est: Any, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def columns_for(est: Any, mixed: Any) -> Any:
-    """Return the columns that a method of categories reads: all, or only the categories."""
-    if traits_of(est).reads == "mixed":
-        return mixed
-    return mixed.select([f.name for f in mixed.schema if not holds_numbers(f.type)])
+    """Return the columns that such a method reads: all, or only the categories. A missing category is a level."""
+    if traits_of(est).reads == "categories":
+        mixed = mixed.select([f.name for f in mixed.schema if not holds_numbers(f.type)])
+    if any(column.null_count for column in mixed.columns):
+        est.set_params(missing="category")
+    return mixed
 
 
 def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs, callback: Callable[[Any], Any] | None) -> np.ndarray:
@@ -188,8 +196,8 @@ def model_measures(
     missing = []
 
     def reconstruction() -> None:
-        if shared.mixed is not None and traits.reads_text:
-            return  # it reconstructs categories, not the columns of numbers
+        if shared.reads_as_given(est):
+            return  # it reconstructs categories or counts, not the prepared columns
         if not hasattr(est, "_traits") or traits.selects_columns:
             return
         if traits.study.reconstructs and has_inverse_transform(est):
@@ -204,7 +212,10 @@ def model_measures(
             return  # it cannot place held-out rows
         is_promising = traits.learns_labels_in_study and shared.y is not None
         if to_beat is not None and Z is not None and not is_promising:
-            is_promising = to_beat == -np.inf or max((s.value for s in test.scores(Z).values()), default=0.0) > to_beat
+            is_promising = to_beat == -np.inf
+            if not is_promising:
+                scores.update(test.scores(Z))
+                is_promising = any(scores[name].value > to_beat for name in test.names if name in scores)
         if is_promising:
             scores.update(test.scores_when_refitted(est, shared.columns_of(est)))
 

@@ -169,7 +169,10 @@ def _most_discriminants(traits: Traits, size: StudySize) -> int | None:
 
 
 def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int, d: int) -> int | None:
-    """Return how many neighbors a method takes from the shared graph; None: it needs no graph or builds its own."""
+    """Return how many neighbors a method takes from the shared graph.
+
+    None means it needs no graph or builds its own.
+    """
     count = traits.study.graph_neighbors
     if count is None and traits.study.n_neighbors is None:
         return None

@@ -12,7 +12,7 @@ from lowland.plain import html_table
 
 @dataclass(frozen=True)
 class Score:
-    """A quality measure of a trial; low and high bound its 95% confidence interval where rows were sampled."""
+    """A quality measure of a trial. low and high bound its 95% confidence interval where rows were sampled."""
 
     value: float
     better: Literal["lower", "higher"]

@@ -25,7 +25,7 @@ from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 19  # of the measures and their texts: a change makes cached trials stale
+VERSION = 20  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
@@ -171,21 +171,12 @@ def refitted(found: list[tuple[float, float]]) -> dict[str, Score]:
     }
 
 
-def error_of_refits(values: Sequence[float]) -> float:
-    """Return half of the 95% confidence interval of a mean over refits to subsamples, of one value infinite.
-
-    Subsamples overlap: the variance of their mean is corrected as by Nadeau and Bengio (2003,
-    doi:10.1023/A:1024068626366), for subsamples that leave out a quarter as many rows as they contain.
-    """
-    if len(values) < 2:
-        return math.inf
-    return student_quantile(len(values) - 1) * float(np.std(values, ddof=1)) * math.sqrt(1 / len(values) + 1 / 4)
-
-
 def _of_refits(values: Sequence[float], about: str) -> Score:
-    mean, half = float(np.mean(values)), error_of_refits(values)
-    if half == math.inf:
+    """The mean over refits to subsamples, with the interval of the mean over all refits of this table."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
         return Score(mean, "higher", about)
+    half = student_quantile(len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
     return Score(mean, "higher", about, max(0.0, mean - half), min(1.0, mean + half))
 
 

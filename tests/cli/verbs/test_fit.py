@@ -201,3 +201,34 @@ def test_gower_reads_text_without_preparing(lowland, mixed):
     assert refused.exit_code != 0
     assert "--impute" in refused.stderr
     assert "categories" in refused.stderr
+
+
+def test_coordinates_are_added_to_a_copy_of_an_anndata_file(lowland, X, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "cells.h5ad", "w") as file:
+        file["X"] = X
+        for name, index, size in (("obs", "cell", len(X)), ("var", "gene", X.shape[1])):
+            file.create_group(name).attrs["_index"] = index
+            file[name][index] = [f"{index} {i}" for i in range(size)]
+        file.create_group("obsm")["X_pca"] = X[:, :1]
+    cells, model = tmp_path / "cells.h5ad", tmp_path / "pca.lowland"
+    told = lowland("fit", "pca", cells, "-k", 2, "--to", tmp_path / "pca.h5ad", "--model", model)
+    assert "pca.h5ad, obsm/X_pca, " in told.stdout
+    lowland("fit", "kernel-pca", tmp_path / "pca.h5ad", "--array", "X_pca", "--to", tmp_path / "both.h5ad")
+    lowland("transform", model, cells, "--to", tmp_path / "again.h5ad")
+    Z = ll.PCA(2).fit_transform(X)
+    for name in ("pca", "both", "again"):
+        with h5py.File(tmp_path / f"{name}.h5ad") as file:
+            np.testing.assert_allclose(file["obsm/X_pca"][:], Z, atol=1e-12)
+            np.testing.assert_array_equal(file["X"][:], X)
+            assert ("X_kernel_pca" in file["obsm"]) is (name == "both")
+    with h5py.File(cells) as file:
+        assert file["obsm/X_pca"].shape == (len(X), 1), "the input stays as it is"
+
+
+def test_an_anndata_file_is_written_only_from_one(lowland, made, tmp_path):
+    for words in (("fit", "pca", made / "table.csv"), ("dimension", made / "table.csv")):
+        told = lowland(*words, "--to", tmp_path / "x.h5ad")
+        assert told.exit_code
+        assert ".parquet" in told.stderr
+        assert not (tmp_path / "x.h5ad").exists()

@@ -423,6 +423,22 @@ def test_anndata(X, tmp_path, kind):
         open_rows(path, array="raw")
 
 
+def test_anndata_with_names_that_may_be_missing(X, tmp_path):
+    import h5py
+
+    path = tmp_path / "x.h5ad"
+    write_h5ad(path, X, "dense")
+    with h5py.File(path, "r+") as file:
+        for place in ("obs/cell", "var/gene"):
+            names = file[place][:]
+            del file[place]
+            group = file.create_group(place)
+            group["values"], group["mask"] = names, np.zeros(len(names), dtype=bool)
+            group.attrs["encoding-type"] = "nullable-string-array"
+    assert open_rows(path).names == ("gene 0", "gene 1", "gene 2")
+    assert list(read_column(path, "cell")[:2]) == ["cell 0", "cell 1"]
+
+
 def test_one_of_several_arrays(X, tmp_path):
     np.savez(tmp_path / "x.npz", train=X, test=2 * X)
     np.testing.assert_array_equal(open_rows(tmp_path / "x.npz", array="test").to_array(), 2 * X)

@@ -267,6 +267,13 @@ def test_findings_say_that_copies_of_the_label_are_not_used(explorer, folder):
     assert not any("encoded" in each for each in made["suggestions"])
 
 
+def test_a_table_with_one_feature_is_read_without_a_first_map(explorer, folder):
+    (folder / "one.csv").write_text("who,size\n" + "\n".join(f"person {i},{i * i % 17}" for i in range(40)))
+    made = explorer.open("one.csv", first_map="PCA")
+    assert (made["status"], [c["role"] for c in made["columns"]]) == ("ready", ["id", "feature"])
+    assert explorer.get(f"/api/maps?table={made['id']}").json() == []
+
+
 def test_the_state_of_the_page_is_kept(explorer):
     table = explorer.open("large.csv")  # other tests may keep a state of the small one first
     path = f"/api/tables/{table['id']}/state"

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 import lowland
 from lowland.arrays.namespace import to_numpy
 from lowland.data.rows import ArrayRows
-from lowland.errors import DataError, MemoryBudgetError, ParameterError
+from lowland.errors import DataError, ParameterError
 from lowland.math.distances import metrics
 from lowland.math.distances.kernel_functions import KernelWith
 from lowland.math.distances.metrics import METRICS, check_metric, function_name
@@ -19,7 +19,6 @@ from lowland.math.distances.sparse_rows import csr, manhattan, squared_distances
 from lowland.math.distances.to_points import DistancesTo, check_distances, dissimilarities, distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
-from lowland.run.settings import settings
 
 NAMES = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
 
@@ -207,14 +206,6 @@ def test_values_whose_squares_overflow_are_rescaled(rng):
     np.testing.assert_allclose(data.D * data.unit, data.matrix)
     Z = rng.standard_normal((5, 2))
     np.testing.assert_array_equal(data.in_unit(data.in_unit_of_distances(Z * data.unit)), Z * data.unit)
-
-
-def test_a_matrix_beyond_the_budget_is_refused():
-    import dataclasses
-
-    run = LocalRun(dataclasses.replace(settings(), memory=10_000))
-    with pytest.raises(MemoryBudgetError, match="MDS of 100 points, with a 100 x 100 distance matrix"):
-        dissimilarities(ArrayRows(np.zeros((100, 2))), run, "euclidean", None, owner="MDS", missing=False)
 
 
 def test_a_row_of_zeros_has_cosine_distance_one():
@@ -449,3 +440,10 @@ def test_a_metric_that_returns_a_negative_number_is_shown_its_two_rows():
         DistancesTo(rows, of)(rows)
     with pytest.raises(DataError, match=r"for the rows \[1, 2, 3, 4\] and"):  # four values are all shown, more are not
         DistancesTo(np.array([[1.0, 2.0, 3.0, 4.0]]), lambda a, b: np.nan)(np.array([[1.0, 2.0, 3.0, 4.0]]))
+
+
+def test_a_covariance_of_three_very_different_scales_is_singular(rng):
+    X = rng.standard_normal((100, 3)) * [1.0, 1e-6, 1e-9]  # eigenvalues 1, 1e-12, 1e-18: the last is rounding error
+    with pytest.raises(DataError, match="singular"):
+        metrics._of_mahalanobis(X)
+    assert metrics._of_mahalanobis(X[:, :2])["root"].shape == (2, 2)

@@ -73,28 +73,15 @@ def similarity(shape, node, spacing, dof):
 
 
 @pytest.mark.parametrize("dof", [1.0, 0.5])
-@pytest.mark.parametrize(
-    ("shape", "within"), [((90,), 1e-12), ((40, 30), 1e-12), ((20, 14, 12), 1e-12), ((150, 131), 3e-4)]
-)
-def test_a_charge_at_a_node_has_the_similarity_as_its_potential(shape, within, dof):
-    """The potential interpolates w at the nodes; in two levels, a smooth part of it does so at every fourth one."""
+@pytest.mark.parametrize("shape", [(90,), (40, 30), (20, 14, 12), (150, 131)])
+def test_a_charge_at_a_node_has_the_similarity_as_its_potential(shape, dof):
+    """The potential interpolates w at the nodes."""
     node, inner = tuple(m // 3 for m in shape), tuple(slice(2, -2) for _ in shape)
     charges = np.zeros(shape)
     charges[node] = 1
     coefficients = GridConvolution(dof)(spread_at_nodes(charges), 0.4, SERIAL)
     error = spread_at_nodes(coefficients) - similarity(shape, node, 0.4, dof)
-    assert np.abs(error[inner]).max() < within
-
-
-@pytest.mark.parametrize("spacing", [0.1, 2.0])
-@pytest.mark.parametrize("dof", [1.0, 0.5])
-def test_two_levels_agree_with_one(monkeypatch, dof, spacing):
-    charges = np.random.default_rng(0).random((131, 222))
-    two = GridConvolution(dof)(charges.copy(), spacing, SERIAL)
-    monkeypatch.setattr("lowland.math.embeddings.repulsion._WIDE", 10_000)
-    one = GridConvolution(dof)(charges.copy(), spacing, SERIAL)
-    assert np.abs(two - one).max() < 2e-4 * np.abs(one).max()
-    assert np.abs(two - one).max() > 0
+    assert np.abs(error[inner]).max() < 1e-12
 
 
 @pytest.mark.parametrize("shape", [(61, 77), (301, 205), (24, 18, 13)])

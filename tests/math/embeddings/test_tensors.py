@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from lowland.math.embeddings import kl_divergence
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
@@ -179,7 +180,20 @@ def test_the_gradient_and_the_value_are_those_of_the_host_for_pairs(local, itera
 
 def test_affinities_are_added_to_their_transpose():
     C = NEAR.matrix(RNG.uniform(size=len(NEAR.to)))
-    np.testing.assert_array_equal(plus_transpose(C, torch.as_tensor(Z)).toarray(), (C + C.T).toarray())
+    edges, values = plus_transpose(C, torch.as_tensor(Z))
+    found = scipy.sparse.csr_array(tuple(each.numpy() for each in (values, edges.to, edges.start)), shape=C.shape)
+    np.testing.assert_array_equal(found.toarray(), (C + C.T).toarray())
+
+
+def test_affinities_on_a_device_are_those_of_the_host(monkeypatch):
+    monkeypatch.setattr(kl_divergence, "has_kernels", lambda home: home is not None)
+    there = gaussian_affinities(NEAR, 4.0, home=torch.as_tensor(Z))
+    monkeypatch.undo()
+    here = gaussian_affinities(NEAR, 4.0)
+    assert there.shape == here.shape
+    np.testing.assert_array_equal(there.edges.start.numpy(), here.indptr)
+    np.testing.assert_array_equal(there.edges.to.numpy(), here.indices)
+    np.testing.assert_allclose(there.p.numpy(), here.data, rtol=1e-12)
 
 
 @pytest.mark.parametrize("few", [500, 10_000])

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import shortest_path
 
 import lowland
 from lowland.data import swiss_roll
-from lowland.errors import DataError, MemoryBudgetError, ParameterError
+from lowland.errors import DataError, ParameterError
 from lowland.math.graphs.geodesics import (
     GeodesicsToNewRows,
     geodesic_distances,
@@ -141,11 +141,6 @@ def test_unreachable_pairs_get_the_largest_distance():
     assert replace_infinite(D)
     assert D.tolist() == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
     assert not replace_infinite(D)
-
-
-def test_a_matrix_beyond_the_memory_budget_is_refused(roll):
-    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="Use fewer sources"):
-        geodesic_distances(roll[1], LocalRun())
 
 
 def test_geodesic_distances_of_new_rows_pass_through_their_neighbors(roll):

@@ -7,14 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from lowland.errors import DataError, MemoryBudgetError
+from lowland.errors import DataError
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.affinities import (
     affinity_components,
     edge_weights,
     kernel_sum_bandwidth,
     median_squared,
-    require_graph,
     sampled_distances,
     submatrix,
     symmetric_affinities,
@@ -285,13 +284,6 @@ def test_components_are_numbered_by_size_and_zero_affinities_are_not_edges(kind)
     np.testing.assert_array_equal(
         chosen.toarray() if scipy.sparse.issparse(chosen) else chosen, W[np.ix_([0, 2, 3], [0, 2, 3])]
     )
-
-
-def test_a_graph_beyond_the_budget_is_refused():
-    import lowland
-
-    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="fewer neighbors or rows"):
-        require_graph(10_000, 10, 2, LocalRun())
 
 
 # --- bandwidth --------------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def by_numpy(X, P, indices, reg):
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 3), (3, 12), (40, 7)])
-def test_the_kernel_follows_the_textbook(d, k, rng):
+def test_the_weights_follow_the_textbook(d, k, rng):
     X, P = rng.standard_normal((30, d)), rng.standard_normal((50, d))
     indices = NearestAmong(P, k)(X)[0]
     np.testing.assert_allclose(weights(X, P, indices), by_numpy(X, P, indices, 1e-3), rtol=1e-9, atol=1e-12)

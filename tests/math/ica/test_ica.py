@@ -237,28 +237,6 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
     np.testing.assert_allclose(streamed, answers[0], atol=1e-9)
 
 
-@pytest.mark.parametrize("how", ["parallel", "deflation", "picard"])
-def test_float32_and_float64_searches_converge_to_the_same_result(how, monkeypatch):
-    import lowland
-
-    X = sources(6000)
-    exact = white(X)
-    assert exact.single is None
-    monkeypatch.setattr(white_rows, "_LARGE", 1000)
-    large = white(X)
-    assert large.single.rows.dtype == np.float32
-    expected = ALGORITHMS[how](exact, LogCosh(), start(4), 1e-10, 200).W
-    found = unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
-    assert found.outcome.converged
-    np.testing.assert_allclose(np.abs(found.W), np.abs(expected), atol=1e-6)
-    with lowland.config(memory="300kB"):
-        passing = whitened(lowland.open_rows([X[:2500], X[2500:]]), LocalRun(), None, exact=True).white
-    assert passing.single.whiten.single
-    streamed = unmixing_matrix(passing, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
-    np.testing.assert_allclose(np.abs(streamed.W), np.abs(expected), atol=1e-6)
-    assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1
-
-
 def test_polar_gives_the_nearest_orthogonal_matrix():
     A = np.random.default_rng(0).standard_normal((5, 5))
     Q = polar(A)

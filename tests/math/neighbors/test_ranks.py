@@ -79,8 +79,11 @@ def test_ranks_are_positions_in_the_sorted_order(table, rng, around):
     kernels.rank_by_measuring(X[own], np.ascontiguousarray(X.T), 2.0, own, around, targets, found)
     np.testing.assert_array_equal(found, expected)
     settled = np.empty((3, 59), dtype=np.int32)
-    kernels.settle_orders(D[own], own, around, np.argsort(D[own], axis=1), settled)
-    np.testing.assert_array_equal(settled, orders)
+    for last in (63, 2**52 - 1):  # the distances differ in the bits of the key, or only in the others
+        keys = np.empty((3, 60), dtype=np.uint64)
+        kernels.write_keys(D[own].view(np.uint64), own, around, np.uint64(last), keys)
+        kernels.points_of_keys(np.sort(keys, axis=1), own, around, np.uint64(last), D[own], settled)
+        np.testing.assert_array_equal(settled, orders)
     all_ranks = np.empty((3, 60), dtype=np.int32)
     kernels.ranks_of_orders(settled, all_ranks)
     np.testing.assert_array_equal(np.take_along_axis(all_ranks, targets, axis=1), expected)

@@ -16,6 +16,7 @@ from lowland.math.neighbors.search import (
     ByGivenDistances,
     NearestAmong,
     choose_searcher,
+    inverse_distances,
     nearest_neighbors,
     neighbors_within,
 )
@@ -497,3 +498,8 @@ def test_what_cannot_be_searched_is_refused():
         nearest_neighbors(X, 3, metric="seuclidean", params={"V": V}) for X in (sparse(), sparse().toarray())
     )
     np.testing.assert_array_equal(found.to, dense.to)
+
+
+def test_weights_by_inverse_distances_are_one_for_the_nearest():
+    weights = inverse_distances(np.array([0, 3, 5]), np.array([1.0, 2.0, 4.0, 3.0, 0.5]))
+    np.testing.assert_allclose(weights, [1, 1 / 2, 1 / 4, 1 / 6, 1])

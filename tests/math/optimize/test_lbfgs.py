@@ -1,9 +1,11 @@
 """Limited-memory BFGS over a safe step."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from lowland.math.optimize.lbfgs import Evaluation, safeguarded_lbfgs
+from lowland.math.optimize.lbfgs import Evaluation, _Memory, safeguarded_lbfgs
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -52,3 +54,15 @@ def test_a_step_too_long_is_halved_until_the_value_falls():
     )
     assert found.at.Z[0, 0] == pytest.approx(1 - 1.5)  # 1 - 3 would raise it
     assert not found.outcome.converged
+
+
+def test_the_direction_satisfies_the_secant_equation(rng):
+    """The approximate inverse Hessian H maps the last change of the gradient, y, to the last step, s: Hy = s."""
+    A = np.diag(np.geomspace(1, 50, 8))
+    points = [rng.standard_normal((8, 1)) for _ in range(4)]
+    evaluations = [Evaluation(Z, 0.0, A @ Z, np.full((8, 1), 0.1), 1.0) for Z in points]
+    memory = _Memory()
+    for here, there in itertools.pairwise(evaluations):
+        memory.add(here, there)
+    s, y = points[3] - points[2], A @ (points[3] - points[2])
+    np.testing.assert_allclose(memory.direction(Evaluation(points[3], 0.0, y, np.full((8, 1), 0.1), 1.0)), -s)

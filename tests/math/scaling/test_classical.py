@@ -203,3 +203,13 @@ def test_distances_that_break_the_triangle_inequality_need_a_constant():
     assert found.value == pytest.approx(1)
     Z = classical_scaling(D, 1, constant=found.value).Z
     np.testing.assert_allclose(np.abs(Z[:, 0]), [2, 0, 2], atol=1e-6)
+
+
+def test_the_weights_of_gowers_formula_sum_to_zero(rng):
+    """Even where the eigenvector of a small eigenvalue contains a part of the constant one."""
+    Z = rng.standard_normal((30, 2))
+    Z -= Z.mean(axis=0)
+    Z[:, 1] = 1e-6 * (Z[:, 1] + 0.01)
+    found = scaling.Scaling(Z, Eigenvalues(np.sum(Z * Z, axis=0), np.ones(2), False, 1.0, 1e-13), np.ones(30), None)
+    np.testing.assert_allclose(found.weights.sum(axis=0), 0, atol=1e-9 * np.abs(found.weights).max())
+    np.testing.assert_allclose(found.weights[:, 0], Z[:, 0] / (2 * np.sum(Z[:, 0] ** 2)))

@@ -253,3 +253,21 @@ def test_the_curve_in_other_array_libraries(library):
     curve = IsotonicCurve(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 2.5]))
     x = np.array([[-1.0, 0.0, 0.5], [1.0, 2.0, 7.0]])
     np.testing.assert_allclose(np.asarray(curve(xp.asarray(x))), curve(x), atol=1e-12)
+
+
+def test_squared_disparities_add_up_to_the_weights_of_the_pairs(rng):
+    D, Z = cdist(*[rng.standard_normal((12, 3))] * 2), rng.standard_normal((12, 2))
+    W = rng.uniform(0.5, 2, (12, 12))
+    W = W + W.T
+    for weights in (None, W):
+        stress = NonmetricStress.of(D, weights, "primary", np.full((12, 1), 12.0), RUN)
+        w = np.ones(66) if weights is None else W[np.triu_indices(12, 1)]
+        assert np.sum(w * stress.scaled(Z)[1] ** 2) == pytest.approx(w.sum())
+
+
+def test_flat_configurations_place_points_within_their_span(rng):
+    for _ in range(20):  # the eigenvalue of zero is rounding error of either sign
+        flat = rng.standard_normal((20, 2)) @ np.linalg.qr(rng.standard_normal((3, 3)))[0][:2]
+        flat -= flat.mean(axis=0)
+        new = 0.3 * flat[:4] + 0.7 * flat[4:8]
+        np.testing.assert_allclose(_by_squares(cdist(new, flat), flat), new, atol=1e-9)

@@ -7,8 +7,10 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.model_selection import KFold, ShuffleSplit, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
+from lowland import SequentialFeatureSelector
+from lowland.errors import DataWarning
 from lowland.math.selection.model_scores import scores_for
-from lowland.math.selection.subset_scores import Tally, Wilks
+from lowland.math.selection.subset_scores import RefitScores, Tally, Wilks
 from lowland.math.selection.subset_search import exhaustive_search
 
 from .cases import by, rows
@@ -132,3 +134,23 @@ def test_the_scorer_is_chosen_by_model_and_scoring(model, y, scoring, route):
     )
     assert type(scores).__name__ == route
     assert outcome.name == ("refitting" if route == "RefitScores" else "closed form")
+
+
+def test_a_column_that_is_constant_in_one_fold_refits_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = rng.standard_normal((120, 6))
+    X[:, 0] += y
+    X[:, 5] = 0.0
+    X[:24:2, 5] = 1.0  # varies in the first fifth of the rows alone: constant where the model is fitted to the others
+    cv = KFold(5)
+    with pytest.warns(DataWarning, match="skipped"):  # scikit-learn cannot fit the constant column alone
+        slow = SequentialFeatureSelector(n_features_to_select=5, cv=cv, closed_form=False).fit(X, y)
+
+    def never(self, subsets):
+        raise AssertionError("a model was refitted")
+
+    monkeypatch.setattr(RefitScores, "many", never)
+    fast = SequentialFeatureSelector(n_features_to_select=5, cv=cv).fit(X, y)
+    assert [step.features for step in fast.path_] == [step.features for step in slow.path_]
+    np.testing.assert_allclose([s.score for s in fast.path_], [s.score for s in slow.path_], rtol=1e-12)

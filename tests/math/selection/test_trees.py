@@ -95,3 +95,9 @@ def test_the_simplest_model_within_a_standard_error():
     assert best_model(losses, "min") == 2  # 1.1 twice: the simpler one
     assert best_model(losses, "one-standard-error") == 1
     assert best_model(losses[:, :1], "one-standard-error") == 2
+
+
+def test_complexities_lie_between_those_at_which_splits_are_pruned():
+    found = Pruning.of(np.array([8.0, 1.0, 2.0, 4.0, 2.0]))
+    np.testing.assert_allclose(found.alphas, [16, np.sqrt(32), np.sqrt(8), np.sqrt(2), 0.5])
+    assert found.n_leaves.tolist() == [1, 2, 3, 5, 6]

@@ -9,6 +9,7 @@ from lowland import PCA, FactorAnalysis, LinearDiscriminantAnalysis
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.spectra.component_rules import Cumulative, Fixed
+from lowland.math.spectra.operators import centered_product
 from lowland.math.spectra.principal_axes import (
     SolverOptions,
     choose_solver,
@@ -151,3 +152,11 @@ def test_leading_directions_only():
     assert found.W.shape == (2, 3)
     assert found.values.shape == (3,)
     assert whitening_matrix(np.diag([1.0, 0.1]), tol=0.5).rank == 1
+
+
+def test_single_precision_is_centered_at_the_exact_mean(rng):
+    """float32 rounds a mean near 10,000 by up to 5e-4; the product does not."""
+    X = (rng.standard_normal((200, 4)) + 10_000.123456).astype(np.float32)
+    mean, V = X.mean(axis=0, dtype=np.float64), rng.standard_normal((4, 2)).astype(np.float32)
+    exact = (X.astype(np.float64) - mean) @ V
+    np.testing.assert_allclose(centered_product(X, mean, V), exact, atol=2e-6 * np.abs(exact).max())

@@ -285,8 +285,6 @@ def test_a_factor_beyond_the_memory_budget_is_refused_or_avoided():
     with pytest.raises(MemoryBudgetError, match="factorization"):
         smallest(A, 2, small, solver="arpack")
     assert smallest(A, 2, small, skip=1, largest=2.0).solver == "filter"
-    with pytest.raises(MemoryBudgetError, match="dense matrix"):
-        smallest(A, 2, small, solver="dense")
 
 
 def test_a_filter_can_be_stopped():
@@ -390,3 +388,13 @@ def test_a_dense_factor_on_a_device_gives_the_same_pairs_and_this_machine_stands
     monkeypatch.setattr(trailing, "_dense_lu", lambda *_: None)  # too little memory
     for solver in ("auto", "arpack"):
         np.testing.assert_allclose(smallest(A, 3, home=home, solver=solver).values, here.values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("block", [64, 300, 1000])
+def test_a_dense_factor_solves_by_blocks(monkeypatch, block):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(trailing, "_BLOCK", block)
+    rng = np.random.default_rng(0)
+    D, B = rng.standard_normal((700, 700)), rng.standard_normal((700, 3))
+    X = trailing.DenseFactors.of(torch.as_tensor(D)).solve(torch.as_tensor(B)).numpy()
+    np.testing.assert_allclose(X, np.linalg.solve(D, B), rtol=1e-8)

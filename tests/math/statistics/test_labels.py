@@ -105,3 +105,9 @@ def test_priors_sum_to_one():
     for wrong in ([0.5, -0.5, 1.0], [0.0, 0.0, 0.0], [1.0]):
         with pytest.raises(ParameterError, match="priors"):
             normalized_priors(wrong, 3)
+
+
+def test_two_rows_per_class_are_enough():
+    check_class_counts(np.array([0, 1, 2]), np.array([2, 2, 2]))
+    with pytest.raises(DataError, match="3 rows in 3 classes"):
+        check_class_counts(np.array([0, 1, 2]), np.array([1, 1, 1]))

@@ -5,7 +5,13 @@ import pytest
 import scipy.sparse
 
 from lowland.errors import DataError
-from lowland.math.statistics.moments import ColumnMoments, Moments, Triangle
+from lowland.math.statistics.moments import (
+    ColumnMoments,
+    Moments,
+    Triangle,
+    difference_underflows,
+    refuse_overflow,
+)
 
 X = np.random.default_rng(0).standard_normal((50, 4)) * [1, 2, 3, 0.5] + 10
 
@@ -67,3 +73,17 @@ def test_one_row_has_no_variance_and_weights_must_not_sum_to_one():
         _ = Moments.of(X[:1]).variances
     with pytest.raises(DataError, match="multiply them by the number of rows"):
         _ = Moments.of(X, np.full(50, 1 / 50)).covariance
+
+
+def test_differences_underflow_only_where_their_squares_do():
+    tiny = np.array([1e-160, 0.0])
+    assert difference_underflows(tiny, tiny, 1e-16)
+    assert not difference_underflows(np.array([1.0, 0.0]), np.ones(2), 1e-16)
+    assert not difference_underflows(tiny, np.ones(2), 1e-16)  # rounding error
+    assert not difference_underflows(np.zeros(0), np.zeros(0), 1e-16)
+
+
+def test_a_reserve_is_kept_below_the_largest_number():
+    refuse_overflow(np.array([1e307, 1e307]))
+    with pytest.raises(DataError, match="too large"):
+        refuse_overflow(np.array([1e308]))

@@ -142,3 +142,16 @@ def test_the_bar_shows_how_long_the_fit_takes():
         bar(progress.Progress("shortest paths", 1, 10, 1.0))
     bar(progress.Progress("shortest paths", 1, 10, 1.0))
     assert shown == ["shortest paths, of a fit of about 2.5 min", "shortest paths"]
+
+
+def test_graphs_of_millions_of_points_fit_into_8_gb():
+    X = np.broadcast_to(np.float32(0), (5_000_000, 100))
+    with lowland.config(memory="8GB"):
+        for est in (lowland.SpectralEmbedding(n_neighbors=15), lowland.UMAP(), lowland.Isomap(n_landmarks=1000)):
+            assert est.plan(X).fits
+
+
+def test_chunks_of_unknown_length_are_refused_once_their_number_is_known():
+    chunks = [np.zeros((2_000, 2)), np.zeros((2_000, 2))]
+    with lowland.config(memory="50MB"), pytest.raises(lowland.errors.MemoryBudgetError, match=r"4,000 rows.*fewer|X\["):
+        lowland.MDS().fit(chunks)

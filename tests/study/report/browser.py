@@ -23,7 +23,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-dev-shm-usage",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 180  # seconds: other work may keep the machine busy
+PATIENCE = 120  # seconds: other work may keep the machine busy, but a test has 300
 
 
 def chromium() -> str | None:
@@ -41,7 +41,7 @@ def chromium() -> str | None:
 class Browser:
     """One browser with one page. Errors and warnings of the page are kept in ``problems``."""
 
-    def __init__(self, program: str, folder: Path, width: int = 1400, height: int = 1000) -> None:
+    def __init__(self, program: str, folder: Path) -> None:
         ours, theirs = os.pipe(), os.pipe()  # they read from the first and write to the second
 
         def pipes() -> None:  # file descriptors of the protocol: 3 to read from, 4 to write to
@@ -49,7 +49,7 @@ class Browser:
             os.dup2(source, 3)
             os.dup2(target, 4)
 
-        command = [program, *FLAGS, f"--window-size={width},{height}", f"--user-data-dir={folder}", "about:blank"]
+        command = [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen(
             command, stdin=quiet, stdout=quiet, stderr=quiet, preexec_fn=pipes, close_fds=False, start_new_session=True
@@ -57,15 +57,28 @@ class Browser:
         os.close(ours[0])
         os.close(theirs[1])
         self.write, self.read = ours[1], theirs[0]
-        self.rest, self.number, self.session = b"", 0, None
+        self.rest, self.number, self.session, self.profile = b"", 0, None, None
         self.problems: list[str] = []
         self.requests: list[str] = []
         self.dialogs: list[str] = []
-        target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+
+    def renew(self, width: int) -> None:
+        """Close all pages and open one with a new profile: no cookie, storage or setting of the last one is left."""
+        self.session = None  # the next commands are for the browser
+        if self.profile is not None:
+            self.call("Target.disposeBrowserContext", browserContextId=self.profile)
+        self.profile = self.call("Target.createBrowserContext")["browserContextId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.tab("about:blank"), flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.size(width, height)
+        self.media("", "light")
+        self.size(width, 1000)
+        for kept in (self.problems, self.requests, self.dialogs):
+            kept.clear()
+
+    def tab(self, address: str) -> str:
+        """Open an address in another tab of the same profile; return the id of the tab."""
+        return self.call("Target.createTarget", url=address, browserContextId=self.profile)["targetId"]
 
     def call(self, method: str, **parameters):
         """Send a command to the browser and return its result."""
@@ -203,11 +216,7 @@ def started(number: int = 0) -> Browser:
 
 
 def fresh_browser(number: int = 0, width: int = 1400) -> Browser:
-    """The browser of all tests, with a light page of this width; what it noted before is forgotten."""
+    """The browser of all tests, with a light page of this width and a new profile."""
     found = started(number)
-    found.run("0")  # wait for pending messages
-    for kept in (found.problems, found.requests, found.dialogs):
-        kept.clear()
-    found.media("", "light")
-    found.size(width, 1000)
+    found.renew(width)
     return found

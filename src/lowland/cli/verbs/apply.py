@@ -11,13 +11,14 @@ from typing import Any
 from lowland.cli import options, show, tables
 from lowland.cli.options import Command, Option
 from lowland.errors import DataError, ParameterError
+from lowland.methods.registry import find_method
 
 COLUMN, BEFORE_CLASS = "class", "probability_"
 
 
 def run_transform(model: Path, file: Path, to: Path, force: bool) -> None:
     """Load, transform, write, print."""
-    tables.check_outputs(to=to, force=force, read=(model, file))
+    tables.check_outputs(to=to, force=force, read=(model, file), places=file)
     started = time.perf_counter()
     steps, est = tables.load_model(model)
     source = tables.Source.of(file)
@@ -32,7 +33,8 @@ def run_transform(model: Path, file: Path, to: Path, force: bool) -> None:
         chunks = est.transform_chunks(rows) if hasattr(est, "transform_chunks") else [est.transform(rows)]
         names = list(est.get_feature_names_out())
     label = source.label or getattr(est, "label_name_", None)
-    written = tables.write_table(chunks, to, names, tables.copied_columns(file, to, row_names, label=label))
+    carried, entry = tables.copied_columns(file, to, row_names, label=label), find_method(type(est).__name__)
+    written = tables.write_table(chunks, to, names, carried, (file, entry.verb))
     _report("Transformed", est, file, rows.d, model, written, started)
 
 
@@ -144,7 +146,7 @@ def _report(
             ("Model", f"{name}, {model}"),
             *show.fact_lines(facts or {}),
             ("Time", show.seconds(took)),
-            ("Written", f"{written['file']}, {show.table_size(written['rows'], written['columns'])}"),
+            ("Written", show.written(written)),
         ]
         show.print_facts(f"{verb} {file.name}", lines)
 

@@ -177,7 +177,9 @@ def _print(facts: dict[str, Any], named: bool) -> None:
     for written in facts["files"]:
         click.echo(f"Written   {show.printable(written)}")
     if not verbose:
-        click.echo("\nAll trials, scores and reasons: --verbose, or a report with --to report.html.")
+        written = any(file.endswith(".html") for file in facts["files"])
+        report = "The report" if written else "A report (--to report.html)"
+        click.echo(f"\n--verbose prints all trials, scores and reasons. {report} shows them with the maps.")
 
 
 def _print_advice(advice: list[dict[str, Any]], verbose: bool) -> None:
@@ -224,8 +226,9 @@ def _print_trials(facts: dict[str, Any], verbose: bool) -> None:
     show.print_columns(("Trial", *heads, "Time", *(["Memory"] if verbose else [])), lines)
     if len(lines) < len(trials):
         click.echo(f"and {len(trials) - len(lines)} more")
-    if measured and measured[0] in IN_WORDS:
-        click.echo(f"\n{heads[0]}: {IN_WORDS[measured[0]]}")
+    words = [f"{head}: {IN_WORDS[name]}" for head, name in zip(heads, measured, strict=True) if name in IN_WORDS]
+    if words:
+        click.echo("\n" + "\n".join(words))
 
 
 def _score(trial: dict[str, Any], name: str) -> float | None:
@@ -250,7 +253,7 @@ def _print_remarks(trials: list[dict[str, Any]], every: bool) -> None:
     for words, names in remarks.items():
         click.echo(show.printable(f"{', '.join(names)}: {words}"))
     if warned:
-        click.echo(f"{warned} trial{'s' * (warned != 1)} with warnings")
+        click.echo(f"{warned} trial{'s' * (warned != 1)} gave warnings, which --verbose shows.")
 
 
 compare = Command(

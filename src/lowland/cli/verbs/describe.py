@@ -51,7 +51,7 @@ def run(
 
 
 def _columns(source: tables.Source, by: Any, row_names: str | None) -> Any:
-    """All columns of a file that has names, or those to describe the map by; None: those the map was made from."""
+    """All columns of a file that has names, or those to describe the map by. None means those the map was made from."""
     if not source.has_names:
         return None
     drop = [] if by else [*source.drop, *([row_names] if row_names else [])]

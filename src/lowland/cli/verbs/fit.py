@@ -63,7 +63,7 @@ def run(
         _misused(f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}.")
     if is_matrix and handled:
         _misused("--covariance-of: FILE is a matrix of numbers. Omit --impute and --drop-missing.")
-    tables.check_outputs(to=to, model=model, force=force, read=(file,))
+    tables.check_outputs(to=to, model=model, force=force, read=(file,), places=file)
     est = options.estimator_of(entry, parameters)
     if label is None and est.__sklearn_tags__().target_tags.required:
         other = ", or choose --statistic variance, which needs no labels" if "statistic" in parameters else ""
@@ -90,7 +90,7 @@ def run(
             est.fit(found.rows, found.labels, **({"sample_weight": next(iter(weights.values()))} if weights else {}))
         if label is not None:
             est.label_name_ = label  # so that transform can take the same file
-        files = _write(entry, est, found, to, model, carried)
+        files = _write(entry, est, found, file, to, model, carried)
     n = None if is_matrix else found.rows.n
     if n is None:  # the file was not counted before the fit
         placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
@@ -114,7 +114,7 @@ def _misused(text: str) -> None:
 
 
 def _write(
-    entry: Entry, est: Any, found: Any, to: Path | None, model: Path | None, carried: tables.Carried
+    entry: Entry, est: Any, found: Any, file: Path, to: Path | None, model: Path | None, carried: tables.Carried
 ) -> list[dict[str, Any]]:
     """Write the coordinates of the training rows, in chunks if the method can, and the model with its steps."""
     files: list[dict[str, Any]] = []
@@ -124,7 +124,7 @@ def _write(
         else:
             in_chunks = hasattr(est, "transform_chunks")
             chunks = est.transform_chunks(found.rows) if in_chunks else [est.transform(found.rows)]
-        files.append(tables.write_table(chunks, to, list(est.get_feature_names_out()), carried))
+        files.append(tables.write_table(chunks, to, list(est.get_feature_names_out()), carried, (file, entry.verb)))
     if model is not None:
         from lowland.methods.model_files import save
 
@@ -145,8 +145,7 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("Label", data["label"]))
     lines += [*show.prepared_lines(facts), *show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
     for written in facts["files"]:
-        size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
-        lines.append(("Written", f"{written['file']}{size}"))
+        lines.append(("Written", show.written(written)))
     title, fractions = f"Fitted {facts['class']} to {Path(data['file']).name}", facts["explained_variance_ratio"]
     show.print_facts(title, lines, fractions, facts["explained_variance_ratio_of"])
 

@@ -24,14 +24,10 @@ Seed = int | None | np.random.Generator
 class Dataset:
     """A table, its labels and its ground truth. `X, y = dataset` also works.
 
-    X            (n, d) rows; for kind "distances" or "covariance" the symmetric matrix
-    y            (n,) labels or positions on the manifold, or None
-    names        names of the d columns
-    label_names  label_names[y[i]] is the class name of row i, or None
-    about        description and source
-    truth        (n, k) the true low-dimensional coordinates or sources, or None
-    image_shape  (height, width) when each row is an image, or None
-    kind         "rows", "distances" or "covariance"
+    X (n, d) rows, or for kind "distances" or "covariance" the symmetric matrix y (n,) labels or positions on the
+    manifold, or None names names of the d columns label_names label_names[y[i]] is the class name of row i, or None
+    about description and source truth (n, k) the true low-dimensional coordinates or sources, or None image_shape
+    (height, width) when each row is an image, or None kind "rows", "distances" or "covariance"
     """
 
     X: Array

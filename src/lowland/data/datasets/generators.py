@@ -21,9 +21,9 @@ from lowland.errors import ParameterError
 def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool = False) -> Dataset:
     """Swiss roll: a rolled-up sheet in three dimensions, which geodesic distances unroll.
 
-    The spiral is (t cos t, t sin t) for t from 3π/2 to 9π/2; the height of the sheet is 21. y is the arc length along
-    it, truth the flat sheet: arc length and height. hole=True removes a rectangle in the middle, which distorts the
-    shortest paths of Isomap but not Hessian LLE (Donoho and Grimes 2003).
+    The spiral is (t cos t, t sin t) for t from 3π/2 to 9π/2, and the height of the sheet is 21. y is the arc length
+    along it, truth the flat sheet: arc length and height. hole=True removes a rectangle in the middle, which distorts
+    the shortest paths of Isomap but not Hessian LLE (Donoho and Grimes 2003).
 
     Examples
     --------
@@ -50,8 +50,8 @@ def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool 
 def s_curve(n: int = 1000, noise: float = 0.0, seed: Seed = 0) -> Dataset:
     """S curve: a sheet bent into an S in three dimensions.
 
-    The curve (sin t, sign(t)(cos t − 1)) runs at unit speed, so t from −3π/2 to 3π/2 is its arc length; the sheet is
-    2 wide. y is t, truth the flat sheet: t and height.
+    The curve (sin t, sign(t)(cos t − 1)) runs at unit speed, so t from −3π/2 to 3π/2 is its arc length, and the sheet
+    is 2 wide. y is t, truth the flat sheet: t and height.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def s_curve(n: int = 1000, noise: float = 0.0, seed: Seed = 0) -> Dataset:
 def concentric_circles(n: int = 600, noise: float = 0.05, seed: Seed = 0, *, rings: int = 3) -> Dataset:
     """Concentric circles of radius 1, 2, 3 …: not linearly separable, but separable with a kernel.
 
-    y is the ring, numbered from 0 at the center; all rings have the same number of points, up to one. truth is radius
+    y is the ring, numbered from 0 at the center. All rings have the same number of points, up to one. truth is radius
     and angle.
 
     Examples
@@ -101,8 +101,8 @@ def ellipse(
 ) -> Dataset:
     """Normal distribution in the plane, with given standard deviations along two rotated axes.
 
-    The covariance is R diag(axes²) Rᵀ + noise² I, with R the counterclockwise rotation by `angle`.
-    truth holds the coordinates along the axes; y is the first of them.
+    The covariance is R diag(axes²) Rᵀ + noise² I, with R the counterclockwise rotation by `angle`. truth holds the
+    coordinates along the axes, and y is the first of them.
 
     Examples
     --------
@@ -179,7 +179,13 @@ def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap
         check_number("sphere", "cap", cap)
         if d != 3 or not 0 < cap < 180:
             remedy = "Choose d=3 and a cap above 0 and below 180."
-            raise ParameterError("cap is an angle in degrees, in 3 dimensions.", remedy, method="sphere", cap=cap, d=d)
+            raise ParameterError(
+                "cap is an angle between 0 and 180 degrees, and needs 3 dimensions.",
+                remedy,
+                method="sphere",
+                cap=cap,
+                d=d,
+            )
     rng = random_generator("sphere", seed)
     # a standard normal distribution is isotropic, so its directions are uniform
     X = rng.standard_normal((n, d))
@@ -199,8 +205,8 @@ def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap
 def randu(n: int = 400, seed: int = 1) -> Dataset:
     """Triples of the flawed random generator RANDU: they look uniform but lie on 15 planes.
 
-    I ← 65539 I mod 2³¹, three steps per row, divided by 2³¹ without rounding. Since 65539 = 2¹⁶ + 3, 9x − 6y + z is
-    an integer from −5 to 9 in every row; y is the plane, numbered from 0. The seed is the initial I.
+    I ← 65539 I mod 2³¹, three steps per row, divided by 2³¹ without rounding. Since 65539 = 2¹⁶ + 3, 9x − 6y + z is an
+    integer from −5 to 9 in every row, and y is the plane, numbered from 0. The seed is the initial I.
 
     Examples
     --------
@@ -269,9 +275,9 @@ def moved_digits(
 ) -> Dataset:
     """One handwritten digit, shifted and rotated in large images: three degrees of freedom.
 
-    The center of mass of the digit is shifted from the image center by up to `shift` pixels in each direction; the
+    The center of mass of the digit is shifted from the image center by up to `shift` pixels in each direction, and the
     digit is rotated about it by up to `rotation` degrees. truth is the shift to the right, the shift down, and the
-    counterclockwise angle; y is the angle. X is float32, with 1 for ink and 0 for background.
+    counterclockwise angle, and y is the angle. X is float32, with 1 for ink and 0 for background.
 
     Examples
     --------
@@ -326,7 +332,7 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
     """A small face at each position of a square grid over background noise, a test of locally linear embedding.
 
     With n = 31² = 961 the face of 20 × 20 pixels moves through images of 50 × 50. truth is the position, in columns
-    from the left and rows from the top; y is the first of them. After Saul and Roweis (2003), with a drawn face.
+    from the left and rows from the top, and y is the first of them. After Saul and Roweis (2003), with a drawn face.
 
     Examples
     --------
@@ -339,7 +345,7 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
     steps = math.isqrt(n)
     if steps**2 != n:
         remedy = f"Choose n = {steps**2} or {(steps + 1) ** 2}."
-        raise ParameterError("the positions form a square grid.", remedy, method="moved_patch", n=n)
+        raise ParameterError("the number of positions must be a square.", remedy, method="moved_patch", n=n)
     patch = _drawn_face(20)
     size = len(patch) + steps - 1
     images = with_noise(np.zeros((n, size, size)), noise, random_generator("moved_patch", seed))

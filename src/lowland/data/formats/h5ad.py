@@ -1,8 +1,9 @@
-"""AnnData files (.h5ad), read in slabs by h5py: X, a layer or obsm as rows, the columns of obs as labels."""
+"""AnnData files (.h5ad) by h5py: X, a layer or obsm are read in slabs as rows, and coordinates are added to obsm."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import float_dtype
+from lowland.arrays.namespace import float_dtype, to_numpy
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import RowsReader
 from lowland.data.rows import (
@@ -23,6 +24,7 @@ from lowland.data.rows import (
     checked_sparse,
     stamps_of,
 )
+from lowland.data.write import atomic_write
 from lowland.errors import DataError, MissingExtra, ParameterError, reading
 from lowland.run.settings import require_memory
 
@@ -42,7 +44,7 @@ def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
             names = [f"{place[5:]} {j + 1}" for j in range(d)]
         else:
             var = file["var"]
-            names = [_text(name) for name in var[_text(var.attrs.get("_index", "_index"))][:]]
+            names = [_text(name) for name in _column(var[_text(var.attrs.get("_index", "_index"))])]
         if len(names) != d:
             raise ValueError(f"{place} has {d} columns, but there are {len(names)} names of variables")
     stamps = stamps_of([path])
@@ -66,7 +68,10 @@ def _place(file: Any, source: str, read: ReadOptions) -> str:
     wanted = (read.array or "X").replace(":", "/")
     found = [name for name in held if name == wanted or name.partition("/")[2] == wanted]
     if not found or "obs" not in file:
-        raise ParameterError(f"`array={wanted!r}`: {source} contains only {', '.join(map(repr, held)) or 'no matrix'}.")
+        raise ParameterError(
+            f"`array={wanted!r}`: {source} contains only {', '.join(map(repr, held)) or 'no matrix'}. "
+            "Choose a matrix of the file."
+        )
     return found[0]
 
 
@@ -124,16 +129,46 @@ def _rows_at(
 def _observed(path: Path, source: str, place: str) -> np.ndarray:
     """A column of obs."""
     with _opened(path, source) as file:
-        stored = file[place]
-        if not hasattr(stored, "keys"):
-            return _decoded(stored[:])
-        if "codes" in stored:  # categories and their codes
-            codes = stored["codes"][:]
-            values, mask = _decoded(stored["categories"][:]).astype(object)[np.maximum(codes, 0)], codes < 0
-        else:
-            values, mask = _decoded(stored["values"][:]).astype(object), stored["mask"][:]
-        values[mask] = None
-        return values
+        return _column(file[place])
+
+
+def _column(stored: Any) -> np.ndarray:
+    """The values of a column: an array, categories with codes, or values with a mask of the missing ones."""
+    if not hasattr(stored, "keys"):
+        return _decoded(stored[:])
+    if "codes" in stored:
+        codes = stored["codes"][:]
+        values, mask = _column(stored["categories"]).astype(object)[np.maximum(codes, 0)], codes < 0
+    else:
+        values, mask = _decoded(stored["values"][:]).astype(object), stored["mask"][:]
+    values[mask] = None
+    return values
+
+
+def write_obsm(source: Path, to: Path, name: str, chunks: Iterable[Any]) -> int:
+    """Write a copy of an AnnData file with the coordinates of its observations in ``obsm``; return their number."""
+    Z = np.concatenate([to_numpy(chunk) for chunk in chunks])
+    with _opened(source, repr(source.name)) as file:
+        obs = file["obs"]
+        n = len(_column(obs[_text(obs.attrs.get("_index", "_index"))]))
+    if len(Z) != n:
+        raise DataError(
+            f"{source.name!r} has {n:,} observations, and {len(Z):,} of them have coordinates. A .h5ad file holds "
+            "those of all. Write .parquet, which holds some with their names."
+        )
+    import h5py
+
+    with atomic_write(to) as temporary:
+        shutil.copyfile(source, temporary)
+        with h5py.File(temporary, "r+") as file:
+            group = file.require_group("obsm")
+            group.attrs.setdefault("encoding-type", "dict")
+            group.attrs.setdefault("encoding-version", "0.1.0")
+            if name in group:
+                del group[name]
+            stored = group.create_dataset(name, data=Z)
+            stored.attrs["encoding-type"], stored.attrs["encoding-version"] = "array", "0.2.0"
+    return n
 
 
 def other_files(path: Path) -> list[str]:

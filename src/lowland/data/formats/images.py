@@ -62,7 +62,7 @@ def _common_size(files: list[Path], source: str) -> tuple[str, tuple[int, int]]:
         odd = [(f.name, size) for f, (_, size) in zip(files, found, strict=True) if size != common]
         shown = ", ".join(f"{name} ({w} × {h})" for name, (w, h) in odd[:3])
         raise DataError(
-            f"The images of {source} have {len(sizes)} sizes. Most are {common[0]} × {common[1]}; others: "
+            f"The images of {source} have {len(sizes)} sizes. Most are {common[0]} × {common[1]}, others are "
             f"{shown}{f' and {len(odd) - 3:,} more' if len(odd) > 3 else ''}. Resize or remove them."
         )
     is_gray = all(mode in ("1", "L", "LA", "I;16") for mode, _ in found)

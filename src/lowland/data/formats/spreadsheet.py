@@ -125,7 +125,7 @@ def _chosen_sheet(sheets: list[str], source: str, read: ReadOptions, clauses: li
             clauses.append(f"the first sheet, {sheets[0]!r}, of {len(sheets)}")
         return sheets[0]
     if read.sheet not in sheets:
-        raise ParameterError(f"`sheet={read.sheet!r}`: {source} has the sheets {listed(sheets)}.")
+        raise ParameterError(f"`sheet={read.sheet!r}`: {source} has the sheets {listed(sheets)}. Choose one.")
     return read.sheet
 
 

@@ -7,7 +7,7 @@ needs only the K x K matrix Z' D⁻¹ Z, with the row sums in D. It merges over 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import Any, Self
@@ -16,7 +16,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.errors import DataError
-from lowland.math.statistics.moments import Moments
+from lowland.math.statistics.moments import Moments, Sums
 
 PASSIVE, UNKNOWN = -1, -2  # codes of a missing (or infinite) value that is left out, and of one that is no level
 
@@ -95,7 +95,7 @@ _MOST_CELLS = 128  # joint levels of a group of columns: the cross table of two 
 
 
 @dataclass(frozen=True)
-class BurtTable:
+class BurtTable(Sums):
     """The Burt table of rows: a row of q answers counts 1/q."""
 
     rows: int
@@ -104,13 +104,6 @@ class BurtTable:
     unknown: int  # answers that are no level
     counts: np.ndarray  # (K,) how often each level was given
     pairs: np.ndarray  # (K, K) sum of zz'/q
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
-
-    def is_finite(self) -> bool:
-        """Whether the counts are valid: always, since a value that is not finite has no level."""
-        return True
 
     def without_empty_levels(self) -> tuple[BurtTable, np.ndarray]:
         """Return the table of the levels that occur, and which these are, (K,)."""

@@ -71,7 +71,7 @@ def no_shared_column(i: int, j: int, *, other: str = "row") -> DataError:
 
 
 def first_unshared(A: np.ndarray, B: np.ndarray) -> tuple[int, int] | None:
-    """Return the numbers of the first rows of A and B that have no column in common; None: all pairs have one."""
+    """Return the numbers of the first rows of A and B that have no column in common. None means all pairs have one."""
     in_a, in_b = (~np.isnan(np.asarray(each, dtype=np.float64)) for each in (A, B))
     for start in range(0, len(in_a), _STRETCH):
         none = in_a[start : start + _STRETCH].astype(np.float32) @ in_b.T.astype(np.float32) == 0

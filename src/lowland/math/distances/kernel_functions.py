@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_sparse, is_torch, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, slab_rows
+from lowland.data.rows import ArrayRows, Rows, SparseRows, in_slabs, slab_rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.distances.sparse_rows import csr, manhattan, product, squared_distances, unit
-from lowland.math.distances.to_points import DistancesTo, in_slabs
+from lowland.math.distances.to_points import DistancesTo
 from lowland.math.statistics.moments import Total
 from lowland.run.run import Run, all_finite
 
@@ -30,8 +30,8 @@ _ASYMMETRY, _ROUNDINGS = 1e-8, 1e4  # tolerance of asymmetry relative to the lar
 class KernelWith:
     """The kernel values of a slab's rows with given points, (m, p); picklable, so that it can be sent to a worker.
 
-    linear x'y; poly (γ x'y + c)^degree; rbf exp(-γ|x - y|²); laplacian exp(-γ|x - y|₁); sigmoid tanh(γ x'y + c);
-    cosine x'y/|x||y|; or a function of two rows. Precomputed rows are kernel values already.
+    linear x'y; poly (γ x'y + c)^degree; rbf exp(-γ|x - y|²); laplacian exp(-γ|x - y|₁); sigmoid tanh(γ x'y + c); cosine
+    x'y/|x||y|, or a function of two rows. Precomputed rows are kernel values already.
     """
 
     points: Array | None  # (p, d), sparse or not; None where the rows are kernel values
@@ -195,13 +195,6 @@ def rows_of(X: Any) -> Rows:
     return SparseRows(X) if is_sparse(X) else ArrayRows(X)
 
 
-def slabs_of(X: Any, width: int) -> Rows:
-    """Rows in slabs small enough for results of ``width`` columns; sparse rows themselves need little memory."""
-    if is_sparse(X):
-        return SlicedRows(rows_of(X), slab_rows(width, X.dtype.itemsize))
-    return in_slabs(ArrayRows(X), width)
-
-
 # --- the width of a kernel --------------------------------------------------------------------------------------------
 
 
@@ -247,7 +240,7 @@ class KernelRows(Rows):
         whole = rows_of(self.X)
         self.n = self.d = int(whole.n or 0)
         self.dtype = whole.dtype
-        self.slabs = slabs_of(self.X, self.n)
+        self.slabs = in_slabs(whole, self.n)
 
     @property
     def slab(self) -> int:
@@ -295,7 +288,7 @@ class KernelMatrix:
             return cls(ArrayRows(K), _sum_columns(K).value / n, K)
         K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
         # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
-        total = run.fold(slabs_of(X, n), partial(_fill, kernel), K, name="computing the kernel")
+        total = run.fold(in_slabs(rows_of(X), n), partial(_fill, kernel), K, name="computing the kernel")
         return cls(ArrayRows(K), total.value / n, K)
 
 

@@ -193,7 +193,9 @@ def _hellinger(A: Array, B: Array) -> Array:
     """The distance √(1 - sum_j √(p_j q_j)) of rows divided by their sums; a row of zeros is 1 apart from others."""
     xp = xp_of(A)
     if bool(xp.any(A < 0)) or bool(xp.any(B < 0)):
-        raise DataError("The metric 'hellinger' needs counts or proportions; there are negative values.")
+        raise DataError(
+            "The metric 'hellinger' needs counts or proportions, but some values are negative. Choose another metric."
+        )
 
     def root(A: Array) -> Array:
         sums = xp.sum(A, axis=1)[:, None]
@@ -209,7 +211,8 @@ def _haversine(A: Array, B: Array) -> Array:
     """The central angle between two points on a sphere with latitude and longitude in radians."""
     if A.shape[1] != 2:
         raise DataError(
-            f"The metric 'haversine' needs two columns, latitude and longitude in radians; there are {A.shape[1]}."
+            f"The metric 'haversine' needs two columns, latitude and longitude in radians, but there are "
+            f"{A.shape[1]}. Select these columns."
         )
     xp = xp_of(A)
     half = [xp.sin((A[:, c, None] - B[None, :, c]) / 2) ** 2 for c in (0, 1)]

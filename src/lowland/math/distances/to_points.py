@@ -21,7 +21,7 @@ from lowland.arrays.namespace import (
     to_numpy,
     xp_of,
 )
-from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, SparseRows, own_array, slab_rows
+from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, in_slabs, own_array, slab_rows
 from lowland.errors import DataError
 from lowland.math.distances.incomplete_rows import no_shared_column
 from lowland.math.distances.metrics import (
@@ -175,15 +175,6 @@ def _with_zero_diagonal(D: Array) -> Array:
     return D.fill_diagonal_(0) if is_torch(D) else D * (1 - like(xp_of(D).eye(D.shape[0]), D))
 
 
-def in_slabs(rows: Rows, width: int) -> Rows:
-    """The same rows in slabs small enough for results of ``width`` columns."""
-    if isinstance(rows, ArrayRows):  # views, on the device of the array
-        most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
-        return rows.in_slabs_of(most) if most < rows.slab else rows
-    most = slab_rows(width if rows.is_sparse else max(width, rows.d), rows.dtype.itemsize)
-    return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
-
-
 # --- given matrices ---------------------------------------------------------------------------------------------------
 
 
@@ -321,9 +312,8 @@ def dissimilarities(
     *,
     owner: str,
     missing: bool,
-    matrices: float = 1,
 ) -> Dissimilarities:
-    """Return all dissimilarities; ``matrices`` of that size are needed by the method, for the memory budget.
+    """Return all dissimilarities.
 
     With ``missing``, NaN in a given matrix, and that of two rows which share no column, is a missing dissimilarity.
     """
@@ -331,20 +321,9 @@ def dissimilarities(
     given = metric == "precomputed"
     if given and rows.n is not None and rows.n != rows.d:
         check_distances(np.empty((rows.n, rows.d)))  # raises the error of a wrong shape
-    if given:  # in which NaN is allowed
-        if not rows.in_memory and rows.n is not None:
-            size = 2 * rows.n * rows.d * rows.dtype.itemsize
-            run.require(size, f"{owner} needs the matrix in memory, which", "Use fewer rows")
-        X = rows.to_array()
-    else:
-        X = run.to_array(rows, owner)
+    X = rows.to_array() if given else run.to_array(rows, owner)  # in a given matrix, NaN is allowed
     n = X.shape[0]
     single = X.dtype == xp_of(X).float32 or (n > SINGLE_ABOVE and not given and unit_of(X, single=True) == 1)
-    each = n * n * (4 if single else 8)
-    kept = 0 if given else X.shape[1] * n * rows.dtype.itemsize  # the model's own rows
-    what = f"{owner} of {n} points, with a {n} x {n} distance matrix,"
-    remedy = "Use fewer rows (fit a sample of landmarks, then transform the others), or use `float32`"
-    run.require((max(0.0, matrices - 1) if given else matrices) * each + kept, what, remedy)
     local = run_for(ArrayRows(X))
     if given:
         D, kept_rows = check_distances(X, missing=missing), None
@@ -353,7 +332,5 @@ def dissimilarities(
         D = distance_matrix(kept_rows, local, metric, params, single=single, missing=missing)
         D = check_distances(D) if callable(metric) else D
     unit = unit_of(D)
-    if unit != 1:
-        run.require((matrices + 1) * each + kept, what, remedy)
     scaled = D if unit == 1 else D / unit
     return Dissimilarities(scaled, kept_rows, local, D, unit)

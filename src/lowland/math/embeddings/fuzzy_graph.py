@@ -205,7 +205,7 @@ def intersection(
 ) -> FuzzyGraph:
     """Return the intersection of two graphs: the product of their memberships, the target to a power by ``weight``.
 
-    An edge that one graph lacks has half the least weight of that graph.
+    An edge that one graph lacks has half the least weight of that graph, in the target at most 1e-4.
     """
     pattern, a, b = _on_all_edges(graph, target, _LARGEST)
     powers = (1.0, weight / (1 - weight)) if weight < 0.5 else ((1 - weight) / weight, 1.0)

@@ -39,15 +39,41 @@ _LONGEST_STEP = 5.0
 # --- affinities -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class TensorAffinities:
+    """Joint affinities on a device: symmetric, in rows of sorted columns, their sum is 1."""
+
+    edges: TensorEdges
+    p: Array  # (edges,) float64
+
+    @classmethod
+    def of(cls, P: scipy.sparse.csr_array, home: Array) -> TensorAffinities:
+        """Move affinities to the device of ``home``."""
+        return cls(TensorEdges.of(P.indptr, P.indices, home), on_device(P.data, home))
+
+    @classmethod
+    def averaged(cls, P: scipy.sparse.csr_array, home: Array) -> TensorAffinities:
+        """Return the average of P, which has no duplicate entries, and its transpose, by sorting on the device."""
+        edges, p = plus_transpose(P, home)
+        return cls(edges, p / xp_of(p).sum(p))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        n = int(self.edges.start.shape[0]) - 1
+        return n, n
+
+
 def gaussian_affinities(
     graph: NeighborGraph, perplexity: float | Sequence[float], run: Run | None = None, home: Array | None = None
-) -> scipy.sparse.csr_array:
+) -> scipy.sparse.csr_array | TensorAffinities:
     """Return the joint affinities of the edges, (n, n): symmetric, their sum is 1.
 
     In each row they are proportional to exp(-b d²), with b such that the entropy is the logarithm of the perplexity.
-    Several perplexities: the average of their affinities. They are added on the device of ``home``.
+    Several perplexities: the average of their affinities. They stay on the device of ``home`` if kernels run there.
     """
-    return joint_affinities(graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun())), home)
+    P = graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun()))
+    return TensorAffinities.averaged(P, home) if has_kernels(home) else joint_affinities(P)
 
 
 def conditional_affinities(graph: NeighborGraph, perplexity: float | Sequence[float], run: Run) -> np.ndarray:
@@ -85,19 +111,16 @@ def uniform_affinities(graph: NeighborGraph) -> scipy.sparse.csr_array:
     return joint_affinities(graph.matrix(np.repeat(1 / counts, np.diff(graph.start))))
 
 
-def joint_affinities(P: Any, home: Array | None = None) -> scipy.sparse.csr_array:
+def joint_affinities(P: Any) -> scipy.sparse.csr_array:
     """Return the average of affinities and their transpose, scaled to the sum 1, in rows of sorted columns."""
-    if has_kernels(home):
-        S = plus_transpose(P, home)
-    else:
-        S = scipy.sparse.csr_array(P + P.T)
-        S.sort_indices()
+    S = scipy.sparse.csr_array(P + P.T)
+    S.sort_indices()
     S.data /= S.data.sum()
     return S
 
 
-def plus_transpose(P: scipy.sparse.csr_array, home: Array) -> scipy.sparse.csr_array:
-    """Return P + P' of a matrix without duplicate entries, by sorting them on the device of ``home``."""
+def plus_transpose(P: scipy.sparse.csr_array, home: Array) -> tuple[TensorEdges, Array]:
+    """Return the edges and the values of P + P', sorted on the device of ``home``. P has no duplicate entries."""
     xp, n = xp_of(home), P.shape[0]
     edges = TensorEdges.of(P.indptr, P.indices, home)
     i, j = edges.source, xp.astype(edges.to, xp.int64)
@@ -110,8 +133,7 @@ def plus_transpose(P: scipy.sparse.csr_array, home: Array) -> scipy.sparse.csr_a
     sums[xp.cumulative_sum(xp.astype(~repeats, xp.int64))[second] - 1] += values[second]
     keys = keys[first]
     start = xp.searchsorted(keys, n * xp.arange(n + 1, dtype=xp.int64, device=device_of(home)))
-    to = xp.astype(keys % n, xp.int32)
-    return scipy.sparse.csr_array(tuple(to_numpy(each) for each in (sums, to, start)), shape=P.shape)
+    return TensorEdges(start, xp.astype(keys % n, xp.int32)), sums
 
 
 def given_affinities(P: Any) -> scipy.sparse.csr_array:
@@ -121,7 +143,8 @@ def given_affinities(P: Any) -> scipy.sparse.csr_array:
     """
     if P.ndim != 2 or P.shape[0] != P.shape[1]:
         raise DataError(
-            f"The affinities are {' x '.join(map(str, P.shape))}. They must be square, with one row and column per row."
+            f"The affinities are {' x '.join(map(str, P.shape))}. They must be square, with one row and one column "
+            f"per point."
         )
     P = scipy.sparse.coo_array(P if is_sparse(P) else to_numpy(P)).astype(np.float64)
     bad = np.flatnonzero(~((P.data >= 0) & np.isfinite(P.data)))
@@ -133,7 +156,7 @@ def given_affinities(P: Any) -> scipy.sparse.csr_array:
         )
     other = (P.coords[0] != P.coords[1]) & (P.data > 0)
     if not other.any():
-        raise DataError("The affinities of different rows are all zero. Pass a matrix with positive affinities.")
+        raise DataError("The affinities of different points are all zero. Pass a matrix with positive affinities.")
     kept = scipy.sparse.coo_array(
         (P.data[other] / P.data[other].max(), (P.coords[0][other], P.coords[1][other])), P.shape
     )
@@ -209,11 +232,11 @@ class TensorKLDivergence:
         if has_kernels(Z):
             from lowland.kernels.on_device import pull
 
-            pull(self.edges, self.p, Z, G, strength, 1 / self.dof)
+            pull(self.edges, self.p, Z, G, strength, 1 / self.dof, less=(repulsion, 4.0, total))
         else:
             D, d2 = self.edges.differences(Z)
             G[:] = strength * self.edges.sums((self.p / (1 + d2 / self.dof))[:, None] * D)
-        G -= repulsion * xp_of(Z).astype(4 / total, Z.dtype)
+            G -= repulsion * xp_of(Z).astype(4 / total, Z.dtype)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
 
@@ -260,7 +283,7 @@ class TensorKLDivergence:
         return xp.concat(forces, axis=0), xp.sum(xp.stack(totals))
 
     def _by_grid(self, Z: Array) -> tuple[Array, Array] | None:
-        """The gradient of one potential, by cubic B-splines on a grid and one convolution; None: not accurate.
+        """The gradient of one potential, by cubic B-splines on a grid and one convolution. None means not accurate.
 
         The sum of w is read one iteration later, together with the extent: reading waits for the device.
         """
@@ -271,13 +294,15 @@ class TensorKLDivergence:
         if span / h > _MOST_NODES - 46 or (self._total is not None and before < CROWD * n):
             return None
         m = max(64, 1 << math.ceil(math.log2(span / h + 14)))  # a device compiles transforms of other lengths first
-        charges = xp.zeros((m, m), dtype=xp.int64, device=device_of(Z))
         kernels = has_kernels(Z)
         if kernels:
             from lowland.kernels import on_device
 
-            on_device.spread(Z, low, 1 / h, charges, _UNIT)
+            copies = xp.zeros((copies_of_grid(n, m), m, m), dtype=xp.int64, device=device_of(Z))
+            on_device.spread(Z, low, 1 / h, copies, _UNIT)
+            charges = xp.sum(copies, axis=0)
         else:
+            charges = xp.zeros((m, m), dtype=xp.int64, device=device_of(Z))
             splines = GridSplines.of((Z - low[None, :]) / h, m)
             splines.spread(charges)
         transform = xp.fft.rfftn(xp.astype(charges, xp.float32), s=(2 * m, 2 * m)) * self._spectrum(m, h, Z)
@@ -304,6 +329,11 @@ class TensorKLDivergence:
             spectrum = xp.real(xp.fft.rfftn(w)) / (spline[:, None] * spline[None, : m + 1])
             self._spectra[m, h] = xp.astype(spectrum / _UNIT, xp.float32)
         return self._spectra[m, h]
+
+
+def copies_of_grid(n: int, m: int) -> int:
+    """How many copies of m x m nodes the n points are spread to: their nodes are few times as many as the points."""
+    return 1 << max(0, min(8, (4 * n // (m * m)).bit_length() - 1))
 
 
 @dataclass(frozen=True)
@@ -356,7 +386,7 @@ class KLDivergence:
     An anchor adds a second term: (1 - weight) KL + weight * anchor.
     """
 
-    P: scipy.sparse.csr_array  # (n, n), symmetric, the sum is 1
+    P: Any  # (n, n) sparse, or TensorAffinities; symmetric, the sum is 1
     repulsion: Repulsion
     phases: Sequence[Phase]
     dof: float = 1.0
@@ -383,9 +413,9 @@ class KLDivergence:
         """Return the same objective on tensors beside ``home``."""
         if self._there is None:
             anchor = None if self.anchor is None else self.anchor.on_device(home)
-            edges = TensorEdges.of(self.P.indptr, self.P.indices, home)
-            p, exact = on_device(self.P.data.astype(np.float32), home), isinstance(self.repulsion, ExactRepulsion)
-            self._there = TensorKLDivergence(edges, p, self.phases, self.dof, anchor, exact=exact, name=self.name)
+            P = self.P if isinstance(self.P, TensorAffinities) else TensorAffinities.of(self.P, home)
+            p, exact = xp_of(P.p).astype(P.p, xp_of(P.p).float32), isinstance(self.repulsion, ExactRepulsion)
+            self._there = TensorKLDivergence(P.edges, p, self.phases, self.dof, anchor, exact=exact, name=self.name)
         return self._there
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:

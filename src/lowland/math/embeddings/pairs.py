@@ -17,15 +17,22 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.engines import has_kernels
-from lowland.arrays.namespace import Array, device_of, is_sparse, slices, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, slices, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels import pacmap
 from lowland.kernels.neighbor_search import measure_table
-from lowland.kernels.pacmap import draw_candidates, draw_further, list_at_both_ends, nearest_scaled, redraw_further
+from lowland.kernels.pacmap import (
+    choose_second,
+    draw_candidates,
+    draw_further,
+    list_at_both_ends,
+    nearest_scaled,
+    redraw_further,
+)
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges
+from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges, on_device
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.searcher import MetricSpace
 from lowland.run.run import Run
@@ -58,11 +65,14 @@ class Pairs:
         """The number of rows."""
         return len(self.start) - 1
 
-    def table(self, rows: np.ndarray) -> np.ndarray:
-        """Return the pairs as row numbers, (pairs, 2) int32; ``rows`` has the number of each row."""
+    def table(self, rows: np.ndarray, home: Array) -> Array:
+        """Return the pairs as row numbers, (pairs, 2) int32, beside ``home``; ``rows`` has the number of each row."""
+        if on_accelerator(home):
+            edges, numbers = TensorEdges.of(self.start, self.to, home), on_device(rows.astype(np.int32), home)
+            return xp_of(home).stack([numbers[edges.source], numbers[edges.to]], axis=1)
         rows, table = rows.astype(np.int32), np.empty((len(self.to), 2), dtype=np.int32)
         table[:, 0], table[:, 1] = np.repeat(rows, np.diff(self.start)), rows[self.to]
-        return table
+        return like(table, home, xp_of(home).int32)
 
     def __add__(self, other: Pairs) -> Pairs:
         """Return the pairs of both; in each row, those of ``other`` come last."""
@@ -159,9 +169,9 @@ def mid_near_pairs(
     def choose(rows: slice) -> np.ndarray:
         drawn = np.empty((rows.stop - rows.start, count * width), dtype=np.int32)
         draw_candidates(n, seed, width, rows.start, rows.stop, drawn)
-        near = measure(rows, drawn).reshape(-1, count, width)
-        second = np.argsort(near, axis=2, kind="stable")[:, :, min(1, width - 1), None]
-        return np.take_along_axis(drawn.reshape(near.shape), second, axis=2)[:, :, 0]
+        second = np.empty((len(drawn), count), dtype=np.int32)
+        choose_second(measure(rows, drawn), drawn, width, second)
+        return second
 
     return Pairs.of_table(np.concatenate(run.each("drawing mid-near pairs", slices(n, step), choose)))
 
@@ -220,7 +230,7 @@ class PairCounts:
     def of(cls, n: int, k: int | None, mid_near: float, further: float) -> PairCounts:
         """The counts for n rows: k neighbors, and their multiples. With few rows, fewer in the same proportion.
 
-        None: 10 neighbors up to 10,000 rows, and 15 more for every factor of 10 beyond.
+        None means 10 neighbors up to 10,000 rows, and 15 more for every factor of 10 beyond.
         """
         k = (10 if n <= 10_000 else round(10 + 15 * (np.log10(n) - 4))) if k is None else k
         if k + round(k * mid_near) + round(k * further) >= n:

@@ -2,9 +2,7 @@
 
 Grid: the repulsion is the gradient of one potential, phi(z) = sum_j w(|z - z_j|), whose sum is the normalization. Unit
 charges are spread to nodes by cubic B-splines, convolved with w by fast Fourier transforms, and read by the same
-splines; w is divided by their transform twice, so that the result interpolates it. A wide 2-D grid has two levels
-(multilevel summation, Hardy et al. 2009): a smooth part of w on a grid with a quarter of the nodes along each axis, and
-a rest that is zero beyond 16 nodes, so that its transform is little longer than the grid, not twice as long.
+splines; w is divided by their transform twice, so that the result interpolates it.
 
 Tree, in up to 3 dimensions (Barnes-Hut): far from a point, a cell of an octree acts as one point at its center of mass.
 
@@ -27,10 +25,7 @@ import scipy.sparse
 
 from lowland.kernels.repulsion import (
     LEVELS,
-    add_refined,
     build_octree,
-    coarsen_columns,
-    coarsen_rows,
     extent,
     morton_codes,
     read_potential,
@@ -43,10 +38,6 @@ from lowland.kernels.tsne import repel_all
 from lowland.math.embeddings.descent import RowBlocks
 from lowland.math.optimize.outcome import Outcome
 
-RATIO = 4  # of the spacings of the coarse and the fine grid
-_RADIUS = 4 * RATIO  # nodes, within which the two parts of w differ from 0 and w
-_DECAY = 8  # nodes: dividing by the splines' transform extends the rest by some of them (a factor 0.27 each)
-_WIDE = 128  # nodes along both axes, from which two levels are faster
 _LINES = 16  # 1-D transforms that are vectorized together: ranges of lines begin at multiples
 _AT_ONCE = 4 * _LINES  # lines whose transforms are allocated at once: larger arrays come from the system, page by page
 _SPACING = {1: 0.3, 2: 0.4, 3: 0.5}  # of the nodes, in units of the similarity's width
@@ -84,86 +75,35 @@ class GridConvolution:
 
     def __call__(self, charges: np.ndarray, spacing: float, blocks: RowBlocks) -> np.ndarray:
         """Return the coefficients on the nodes of the charges, which are overwritten."""
-        if charges.ndim != 2 or min(charges.shape) < _WIDE:
-            periods = tuple(2 * m for m in charges.shape)
-            return self._convolved(charges, self._spectrum("whole", periods, spacing, charges.dtype), blocks)
-        coarse = tuple(-(-(m + 9) // RATIO) for m in charges.shape)
-        periods = tuple(2 * fast_length(m) for m in coarse)
-        smooth = self._spectrum("smooth", periods, spacing, charges.dtype)
-        periods = tuple(2 * fast_length(-(-(m + _RADIUS + _DECAY) // 2)) for m in charges.shape)
-        rest = self._spectrum("rest", periods, spacing, charges.dtype)
-        return self._in_two_levels(charges, rest, smooth, coarse, blocks)
-
-    def _spectrum(self, part: str, periods: tuple[int, ...], spacing: float, dtype: np.dtype) -> np.ndarray:
-        """The transform of a part of w, divided by that of the splines, (period / 2 + 1,): it is even and real."""
-        key = (part, periods, spacing, dtype)
-        if key not in self._spectra:
-            if len(self._spectra) > 5:
-                self._spectra.clear()
-            numbers = np.ogrid[tuple(slice(period // 2 + 1) for period in periods)]
-            unit = spacing * (RATIO if part == "smooth" else 1)
-            squares = sum(((i * unit) ** 2 for i in numbers), start=np.zeros(()))
-            w = self._smooth(squares, spacing) if part == "smooth" else (1 + squares / self.dof) ** -self.dof
-            if part == "rest":
-                w -= self._smooth(squares, spacing)
-            spectrum = scipy.fft.dctn(w, type=1)
-            for i, period in zip(numbers, periods, strict=True):
-                spectrum /= ((2 + np.cos(2 * np.pi * i / period)) / 3) ** 2
-            self._spectra[key] = spectrum.astype(dtype)
-        return self._spectra[key]
-
-    def _smooth(self, squares: np.ndarray, spacing: float) -> np.ndarray:
-        """w beyond the radius, and its Taylor polynomial in the squared distance within, which joins it smoothly."""
-        edge = (_RADIUS * spacing) ** 2
-        beyond = np.maximum(squares, edge)
-        first = -1 / (1 + edge / self.dof)
-        second = -(self.dof + 1) / (2 * self.dof) * first / (1 + edge / self.dof)
-        inside = squares - beyond  # 0 beyond the radius
-        return (1 + beyond / self.dof) ** -self.dof * (1 + first * inside + second * inside**2)
-
-    def _convolved(self, charges: np.ndarray, spectrum: np.ndarray, blocks: RowBlocks) -> np.ndarray:
-        """The charges convolved with the function of this spectrum, on their nodes; they are overwritten."""
+        spectrum = self._spectrum(tuple(2 * m for m in charges.shape), spacing, charges.dtype)
         if charges.ndim == 1:
             period = 2 * (len(spectrum) - 1)
             return scipy.fft.irfft(scipy.fft.rfft(charges, period) * spectrum, period)[: len(charges)]
-        transforms = self._transforms("one level", charges, spectrum)
+        transforms = self._transforms(charges, spectrum)
         m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
         blocks.ranges(m, block, transforms.forward)
         blocks.ranges(lines, block, transforms.across)
         blocks.ranges(m, block, transforms.back)
         return charges
 
-    def _in_two_levels(
-        self, charges: np.ndarray, rest: np.ndarray, smooth: np.ndarray, coarse: tuple[int, ...], blocks: RowBlocks
-    ) -> np.ndarray:
-        """The charges (m0, m1) convolved with the rest on their own grid plus the smooth part on the coarse one.
+    def _spectrum(self, periods: tuple[int, ...], spacing: float, dtype: np.dtype) -> np.ndarray:
+        """The transform of w, divided by that of the splines, (period / 2 + 1,): it is even and real."""
+        key = (periods, spacing, dtype)
+        if key not in self._spectra:
+            if len(self._spectra) > 5:
+                self._spectra.clear()
+            numbers = np.ogrid[tuple(slice(period // 2 + 1) for period in periods)]
+            squares = sum(((i * spacing) ** 2 for i in numbers), start=np.zeros(()))
+            spectrum = scipy.fft.dctn((1 + squares / self.dof) ** -self.dof, type=1)
+            for i, period in zip(numbers, periods, strict=True):
+                spectrum /= ((2 + np.cos(2 * np.pi * i / period)) / 3) ** 2
+            self._spectra[key] = spectrum.astype(dtype)
+        return self._spectra[key]
 
-        The coarse grid has its transform while other threads transform lines of the fine one.
-        """
-        transforms, m = self._transforms("two levels", charges, rest), len(charges)
-        R, C = self.room("rows", (m, coarse[1]), charges.dtype), self.room("coarse", coarse, charges.dtype)
-
-        def forward(a: int, b: int) -> None:
-            coarsen_rows(charges, a, b, R)
-            transforms.forward(a, b)
-
-        def on_coarse_grid() -> None:
-            coarsen_columns(R, C)
-            self._convolved(C, smooth, RowBlocks(None, 1))
-
-        def back(a: int, b: int) -> None:
-            transforms.back(a, b)
-            add_refined(C, a, b, charges)
-
-        blocks.ranges(m, _LINES, forward)
-        blocks.ranges(transforms.A.shape[-1], _LINES, transforms.across, [on_coarse_grid])
-        blocks.ranges(m, _LINES, back)
-        return charges
-
-    def _transforms(self, name: str, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
+    def _transforms(self, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
         *periods, _ = (2 * (m - 1) for m in spectrum.shape)
         dtype = np.result_type(charges.dtype, np.complex64)
-        return _LineTransforms(charges, spectrum, self.room(name, (*periods, spectrum.shape[-1]), dtype))
+        return _LineTransforms(charges, spectrum, self.room("transforms", (*periods, spectrum.shape[-1]), dtype))
 
     def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Return an array with any content, the same one in the next iterations."""

@@ -105,19 +105,19 @@ def given_start(init: Any, n: int, k: int) -> np.ndarray:
         given = np.asarray(to_numpy(init))
         Z = np.array(given.real, dtype=np.float64)
     except (TypeError, ValueError) as error:  # text, or rows of unequal lengths
-        raise DataError(f"The given coordinates are not all numbers. Pass an array of shape ({n}, {k}).") from error
+        raise DataError(f"The initial coordinates are not all numbers. Pass an array of shape ({n}, {k}).") from error
     if given.dtype.kind == "c":
-        raise DataError("The given coordinates are complex numbers. Pass real numbers.")
+        raise DataError("The initial coordinates are complex numbers. Pass real numbers.")
     if Z.shape != (n, k):
-        raise DataError(f"The given coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
+        raise DataError(f"The initial coordinates have shape {Z.shape}. They must have shape ({n}, {k}).")
     if not all_finite(Z):
-        raise DataError("The given coordinates contain NaN or infinity. Pass finite numbers.")
+        raise DataError("The initial coordinates contain NaN or infinity. Pass finite numbers.")
     unit = float(power_of_two(np.abs(Z).max(initial=0.0)))
     center = (Z / unit).mean(axis=0)
     spread = float(np.abs(Z / unit - center).max(initial=0.0))
     if n > 1 and spread <= _ONE_PLACE:
         raise DataError(
-            "The given coordinates of all rows are equal: in one place, the gradient is zero. Pass distinct points."
+            "The initial coordinates of all points are equal, where the gradient is zero. Pass distinct points."
         )
     if spread < _FAR:  # differences would be lost in float32
         Z = (Z / unit - center) * unit
@@ -187,7 +187,8 @@ def separate_start(
 ) -> np.ndarray:
     """Return initial coordinates, (n, k): each component within half the distance to its nearest other component.
 
-    ``centers`` (components, k) are places that the components should have relative to each other; None: random ones.
+    ``centers`` (components, k) are places that the components should have relative to each other. None means random
+    ones.
     """
     count = int(label.max()) + 1
     if centers is None:

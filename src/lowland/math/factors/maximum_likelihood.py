@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.math.factors.likelihood_searches import FactorEstimate, Root, by_em, by_leading_pairs, by_uniquenesses
+from lowland.math.factors.likelihood_searches import FactorEstimate, Root, by_em, by_leading_pairs
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import ComponentChoice
 from lowland.run.local import LocalRun
@@ -64,24 +64,23 @@ def factor_loadings(
     Parameters
     ----------
     R
-        A correlation matrix, (d, d); or a ``Root``, which also holds a root of low rank.
+        A correlation matrix, (d, d), or a ``Root``, which also holds a root of low rank.
     k
         The number of factors, at most d.
     method
-        Newton's method on the uniquenesses, which needs few eigenpairs where columns are many; or
-        expectation-maximization.
+        L-BFGS on the uniquenesses, or expectation-maximization.
     lower
         Lower bound of the uniquenesses.
     first
-        Initial uniquenesses, (d,); None: those of Jöreskog, or with many columns the variances that k principal
+        Initial uniquenesses, (d,). None means those of Jöreskog, or with many columns the variances that k principal
         components do not explain.
     n_starts
-        Number of initializations; all but the first are random. The smallest deviance is kept.
+        Number of initializations, of which all but the first are random. The smallest deviance is kept.
     rng
         Draws the random initializations.
     tol
-        Decrease of the deviance at which an iteration has converged; Newton's method, for fewer than 400 columns, goes
-        on to the maximum.
+        Decrease of the deviance at which an iteration has converged. For fewer than 400 columns, L-BFGS goes on to
+        the maximum.
     max_iter
         Maximum number of iterations per initialization.
     run
@@ -108,16 +107,15 @@ def factor_loadings(
         outcome = Outcome("none", "", 1, True, (float(d),))
         return FactorEstimate(np.zeros((d, 0)), np.ones(d), outcome, (float(d),))
     if first is None:
-        first = root.first(k, lower, run) if root.suits(k) else first_uniquenesses(root.R, k, lower)
+        first = root.first(k, lower, run) if root.is_large(k) else first_uniquenesses(root.R, k, lower)
     found = []
     for i in range(1 if k == d else n_starts):  # with as many factors as columns every start gives the same fit
         psi = rng.uniform(max(lower, 0.005), 1.0, d) if i else first
         if method == "em":
             found.append(by_em(root, k, psi, lower, tol, max_iter, run))
-        elif root.suits(k):
-            found.append(by_leading_pairs(root, k, psi, lower, tol, max_iter, run))
         else:
-            found.append(by_uniquenesses(root.R, k, psi, lower, max_iter, run))
+            enough = tol if root.is_large(k) else 0.0
+            found.append(by_leading_pairs(root, k, psi, lower, enough, max_iter, run))
     best = found[0]
     for other in found[1:]:
         if other.deviance < best.deviance - _BETTER:

@@ -74,8 +74,8 @@ def rotate(
     ``kaiser`` scales every row to unit length during the rotation, so that columns of small communality have the same
     weight. Promax applies it to its varimax rotation, and with "target" also to the powers of the loadings. ``gamma``
     is the parameter of oblimin (0 is quartimin), ``delta`` of geomin, ``power`` of promax. The first of ``starts``
-    initializations is the identity, the others are random; the smallest criterion is kept. Factors are sorted by their
-    sums of squares, each with its largest loading positive.
+    initializations is the identity, the others are random, and the smallest criterion is kept. Factors are sorted by
+    their sums of squares, each with its largest loading positive.
 
     Examples
     --------

@@ -15,8 +15,7 @@ from lowland.errors import DataError
 from lowland.kernels import graphs as kernels
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.run.progress import in_one_call, pulse
-from lowland.run.run import Run
+from lowland.run.progress import in_one_call, pulse, pulsed_slices
 
 _ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
 _OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
@@ -146,16 +145,6 @@ def edge_weights(
     return graph.matrix(values)
 
 
-def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
-    """Raise an error if a graph of n points with k neighbors, and its eigenvectors, exceed the memory budget."""
-    edges = 2 * n * (k or 1)  # in both directions
-    run.require(
-        edges * (12 + 20) + 8 * n * (4 * (n_components + 1) + 20),
-        f"A graph of {n} points and its eigenvectors",
-        "Use fewer neighbors or rows",
-    )
-
-
 def symmetric_affinities(W: Any, source: str = "The affinity matrix") -> tuple[Any, bool]:
     """Return affinities, sparse or dense, averaged with their transpose if they are not symmetric, and whether so.
 
@@ -194,14 +183,17 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
     degree = degree if loops else to_numpy(without_loops(degree, W))  # (n,)
     root = np.sqrt(np.maximum(degree, 0))
     if is_sparse(W):
-        edges = scipy.sparse.coo_array(W)
-        i, j = edges.coords
-        real = edges.data > _EPS * root[i] * root[j]
-        pulse()
+        real = np.empty(W.nnz, dtype=bool)
+        for part in pulsed_slices(W.shape[0], 1 + W.nnz // W.shape[0]):
+            i, at = np.arange(part.start, part.stop), slice(W.indptr[part.start], W.indptr[part.stop])
+            i = np.repeat(i, np.diff(W.indptr[part.start : part.stop + 1]))
+            real[at] = W.data[at] > _EPS * root[i] * root[W.indices[at]]
         if real.all():  # as usual: no copy of the graph
             label = np.empty(W.shape[0], dtype=np.int64)
             kernels.label_components(W.indptr, W.indices, label)
         else:
+            edges = scipy.sparse.coo_array(W)
+            i, j = edges.coords
             edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
             label = connected_components(edges, directed=False)[1]
         pulse()

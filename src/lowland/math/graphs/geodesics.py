@@ -29,6 +29,7 @@ from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.run.local import LocalRun
+from lowland.run.memory import release
 from lowland.run.progress import in_one_call
 from lowland.run.run import Run, run_for
 
@@ -105,20 +106,20 @@ def geodesic_distances(
         A NeighborGraph with its edges in both directions, or a matrix of edge lengths, for which one direction is
         enough. In a dense matrix, zero and infinity mean no edge.
     run : Run, optional
-        Threads, progress and memory budget; by default those of this machine.
+        Threads, progress and memory budget, by default those of this machine.
     sources : (m,) array of int, optional
-        The points at which paths start; by default all.
+        The points at which paths start, by default all.
     method : {"auto", "D", "FW"}
         Dijkstra's algorithm, with buckets and for many sources at once ("auto" and "D"), or scipy's Floyd-Warshall
         algorithm. Both give the same distances up to rounding error.
     dtype : optional
-        float64 or float32; by default that of the lengths up to 4,096 points, float32 above.
+        float64 or float32, by default that of the lengths up to 4,096 points, float32 above.
     home : array, optional
-        An array on the device that finds the paths, where it has the memory; they are returned there.
+        An array on the device that finds the paths, where it has the memory. They are returned there.
 
     Returns
     -------
-    (n, n) array, symmetric, or (m, n) from ``sources``; infinite between different connected components.
+    (n, n) array, symmetric, or (m, n) from ``sources``. Infinite between different connected components.
 
     Examples
     --------
@@ -133,9 +134,6 @@ def geodesic_distances(
     graph = graph if isinstance(graph, NeighborGraph) else given_graph(graph).symmetric()
     n = graph.n
     dtype = np.dtype(dtype or (graph.length.dtype if n <= IN_DOUBLE else np.float32))
-    m = n if sources is None else len(sources)
-    size = 8 * n * n if method == "FW" else dtype.itemsize * n * m
-    run.require(size, f"The geodesic distances of {m:,} to {n:,} points", "Use fewer sources")
     longest = float(graph.length.max(initial=0))
     if not math.isfinite(longest):
         raise DataError(
@@ -166,17 +164,16 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
 
     def longest_in(part: slice) -> float:
         longest = float(D[part].max())
+        release(D)
         return longest if math.isfinite(longest) else float(D[part].max(initial=0, where=np.isfinite(D[part])))
 
     def multiply(part: slice) -> None:
         D[part] *= D.dtype.type(2.0**exponent)
+        release(D)
 
     longest = max(run.each("measuring distances", parts, longest_in))
     highest = math.frexp(longest)[1] + exponent
     if D.dtype == np.float32 and given == np.float64 and not -_SINGLE < exponent <= highest < _SINGLE:
-        run.require(
-            3 * D.nbytes, "Geodesic distances beyond `float32`", "Multiply or divide the data by a large number"
-        )
         D = D.astype(np.float64)
     if highest > np.finfo(D.dtype).maxexp:
         raise DataError(f"Geodesic distances overflow {D.dtype}. Divide the data by a large number.")
@@ -217,11 +214,13 @@ def _by_buckets(graph: NeighborGraph, run: Run, sources: np.ndarray | None, dtyp
         row = np.argsort(here[sources]).astype(np.int32)  # neighboring sources are processed together
         begin = here[sources][row]
     m = len(begin)
-    D, width = np.empty((m, n), dtype=dtype), paths.length.dtype.type(paths.width)
+    D = np.empty((m, n), dtype=dtype) if sources is None else run.scratch((m, n), dtype)
+    width = paths.length.dtype.type(paths.width)
     lanes = _LANES if 4 * m >= n else 1  # distant sources share no work
 
     def piece(block: slice) -> None:
         kernels.paths_from(paths.start, paths.to, paths.length, begin[block], paths.place, width, lanes, D, row[block])
+        release(D)
 
     run.each("geodesic distances", slices(m, _AT_ONCE * lanes), piece)
     if sources is None:

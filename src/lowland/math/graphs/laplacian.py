@@ -13,6 +13,7 @@ import scipy.sparse
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows
+from lowland.kernels.graphs import fill_laplacian
 from lowland.math.graphs.affinities import (
     affinity_components,
     diagonal,
@@ -81,12 +82,11 @@ class Laplacian:
         """Return L in float64, sparse if W is."""
         s = self.scale
         if is_sparse(self.W):
-            S = scipy.sparse.csr_array(self.W, dtype=np.float64, copy=True)
-            if self.own is not None:
-                S.setdiag(0)
-                S.eliminate_zeros()
-            S.data *= np.repeat(s, np.diff(S.indptr)) * s[S.indices]
-            return scipy.sparse.csr_array(scipy.sparse.diags_array(self._diagonal()) - S)
+            W, most = self.W.tocsr(), self.W.nnz + len(s)  # the arrays of millions of points are written once
+            begin, columns, values = np.empty_like(W.indptr), np.empty(most, W.indices.dtype), np.empty(most)
+            loops = self.own is None
+            count = fill_laplacian(W.indptr, W.indices, W.data, s, self._diagonal(), loops, begin, columns, values)
+            return scipy.sparse.csr_array((values[:count], columns[:count], begin), shape=W.shape)
         return 0 - self.shifted(0.0)
 
     def shifted(self, c: float) -> Array:
@@ -218,7 +218,6 @@ def _pairs(
         if pairs.converged:
             chosen = pairs.outcome(f"{m} of {n} pairs")
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
-    run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
     pairs = leading_eigenpairs(L.shifted(shifted.top), m, run=run, solver="eigh", definite=False)
     reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
     return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), pairs.outcome(reason)
@@ -264,15 +263,15 @@ def laplacian_eigenmaps(
     k : int
         The number of coordinates.
     run : Run, optional
-        Threads, progress and memory budget; by default those of this machine.
+        Threads, progress and memory budget, by default those of this machine.
     normalized : bool
         Whether to solve Ly = λDy, or Ly = λy.
     drop_first : bool
         Whether the constant eigenvector is left out.
     labels : (n,) array of int, optional
-        The connected component of each point, 0 for the largest; by default computed from W.
+        The connected component of each point, 0 for the largest, by default computed from W.
     rng : Generator, optional
-        Initialization of an iterative solver; by default a fixed seed.
+        Initialization of an iterative solver, by default a fixed seed.
     solver, tol, home : optional
         As in ``trailing_eigenpairs``, for sparse W.
 
@@ -332,20 +331,20 @@ def diffusion_coordinates(
     Parameters
     ----------
     W : (n, n) sparse matrix or array
-        Symmetric nonnegative affinities; the diagonal counts.
+        Symmetric nonnegative affinities. The diagonal counts.
     k : int
         The number of coordinates.
     t : float or "auto"
-        Diffusion time, the number of steps of the random walk; "auto": the smallest integer with
-        (λ_(k+1) / λ_1)^t at most 0.1.
+        Diffusion time, the number of steps of the random walk. "auto" means the smallest integer with (λ_(k+1) / λ_1)^t
+        at most 0.1.
     run : Run, optional
-        Threads, progress and memory budget; by default those of this machine.
+        Threads, progress and memory budget, by default those of this machine.
     alpha : float
         Density normalization: 0 none, 1 full.
     labels : (n,) array of int, optional
-        The connected component of each point, 0 for the largest; by default computed from W.
+        The connected component of each point, 0 for the largest, by default computed from W.
     rng : Generator, optional
-        Initialization of an iterative solver; by default a fixed seed.
+        Initialization of an iterative solver, by default a fixed seed.
     home : array, optional
         An array on the device that computes the eigenvectors of a sparse W.
 

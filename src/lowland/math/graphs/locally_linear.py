@@ -17,15 +17,8 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse, like, slices, to_numpy
-from lowland.kernels.local_problems import (
-    count_entries,
-    directions,
-    modified_matrices,
-    reconstruct,
-    reconstruct_by_directions,
-    sum_matrices,
-    tangent_matrices,
-)
+from lowland.kernels.graphs import count_entries, sum_matrices
+from lowland.math.graphs.local_problems import modified_matrices, of_one_size, principal, tangent_matrices, weights_of
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong
 from lowland.math.optimize.outcome import Outcome
@@ -34,7 +27,6 @@ from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 _NUMBERS = 1 << 21  # in a dense table of sparse rows
-_DIRECT = 1e-8  # with less regularization than this, a Cholesky factorization loses too many digits
 BLOCK = 4096  # neighborhoods a thread works on at a time
 
 
@@ -47,15 +39,15 @@ class Neighborhoods:
 
     first: int
     last: int
+    points: np.ndarray  # (last - first, columns) the points themselves
     table: np.ndarray  # (rows, columns)
-    own: int  # where the points themselves begin in the table
     start: np.ndarray  # (last - first + 1,) where the members of each begin
     to: np.ndarray  # the members
 
-    @property
-    def points(self) -> np.ndarray:
-        """The points themselves."""
-        return self.table[self.own : self.own + self.last - self.first]
+    def of_one_size(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield neighborhoods of one size: the numbers of their points, their members, and the differences to these."""
+        for rows, members, C in of_one_size(self.points, self.table, self.start, self.to):
+            yield self.first + rows, members, C
 
 
 def neighborhoods(X: Array, graph: NeighborGraph, first: int, last: int) -> Iterator[Neighborhoods]:
@@ -65,9 +57,9 @@ def neighborhoods(X: Array, graph: NeighborGraph, first: int, last: int) -> Iter
         start, to = graph.start[a : b + 1] - i, graph.to[i:j]
         if is_sparse(X):
             table, to = joint_table(X[a:b], X, to)
-            yield Neighborhoods(a, b, table, 0, start, to)
+            yield Neighborhoods(a, b, table[: b - a], table, start, to)
         else:
-            yield Neighborhoods(a, b, X, a, start, to)
+            yield Neighborhoods(a, b, X[a:b], X, start, to)
 
 
 def pieces(X: Any, start: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -104,8 +96,8 @@ def reconstruction_weights(
     weights with the same error, those of the smallest norm.
     """
     W = np.empty(len(to))
-    weigh = reconstruct if reg >= _DIRECT else reconstruct_by_directions
-    weigh(np.ascontiguousarray(X), np.ascontiguousarray(points), start, to, float(reg), W)
+    for rows, _, C in of_one_size(X, points, start, to):
+        W[start[rows][:, None] + np.arange(C.shape[1])] = weights_of(C, reg)
     return W
 
 
@@ -153,9 +145,9 @@ def lle_coordinates(
     k : int
         The number of coordinates.
     run : Run, optional
-        Threads, progress and memory budget; by default those of this machine.
+        Threads, progress and memory budget, by default those of this machine.
     rng : Generator, optional
-        Initialization of an iterative solver; by default a fixed seed.
+        Initialization of an iterative solver, by default a fixed seed.
     solver, tol, max_iter, home : optional
         As in ``trailing_eigenpairs``.
 
@@ -259,7 +251,18 @@ class LocalMatrices:
 
     start: np.ndarray  # (sets + 1,) int64
     to: np.ndarray  # the points of the sets
+    bases: np.ndarray  # (sets + 1,)
     values: np.ndarray  # flat, in float64
+
+    @classmethod
+    def empty(cls, graph: NeighborGraph) -> LocalMatrices:
+        """Return zeros for each neighborhood of a graph."""
+        bases = np.concatenate([[0], np.cumsum(np.diff(graph.start).astype(np.int64) ** 2)])
+        return cls(graph.start, graph.to, bases, np.zeros(bases[-1]))
+
+    def put(self, sets: np.ndarray, matrices: np.ndarray) -> None:
+        """Store the matrices (r, m, m) of some sets (r,)."""
+        self.values[self.bases[sets][:, None] + np.arange(matrices[0].size)] = matrices.reshape(len(sets), -1)
 
     def sum(self, n: int, run: Run) -> scipy.sparse.csr_array:
         """Return the sum of the matrices over n points, each placed at the rows and columns of its set."""
@@ -267,21 +270,20 @@ class LocalMatrices:
         # for each point: the sets that contain it, and its position in each
         B = scipy.sparse.csr_array((at, self.to, self.start), shape=(len(self.start) - 1, n)).tocsc()
         mine, sets, places = B.indptr, B.indices, B.data
-        counts, bases = np.empty(n, dtype=np.int64), bases_of(self.start)
+        counts = np.empty(n, dtype=np.int64)
 
         def count(first: int, last: int) -> None:
             count_entries(first, last, self.start, self.to, mine, sets, np.full(n, -1, dtype=np.int32), counts)
 
         run_blocks(n, count, run, "counting entries")
         begin = np.concatenate([[0], np.cumsum(counts)])
-        run.require(12 * begin[-1], f"The {begin[-1]} entries of the alignment matrix", "Use fewer neighbors")
         columns, values = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1])
 
         def fill(first: int, last: int) -> None:
             marks, sums = np.full(n, -1, dtype=np.int32), np.empty(n)
             sum_matrices(
-                first, last, self.start, self.to, bases, self.values, mine, sets, places, marks, sums, begin, columns,
-                values,
+                first, last, self.start, self.to, self.bases, self.values, mine, sets, places, marks, sums, begin,
+                columns, values,
             )  # fmt: skip
 
         run_blocks(n, fill, run, "summing neighborhoods")
@@ -296,19 +298,15 @@ def tangent_alignment(
     v'Mv sums over the neighborhoods the squared part of v that is not linear in the k local coordinates (ltsa), or that
     is quadratic in them (hessian).
     """
-    X, bases = X if is_sparse(X) else np.ascontiguousarray(X), bases_of(graph.start)
-    values = _room(bases[-1], graph.n, run)
+    local = LocalMatrices.empty(graph)
 
     def work(first: int, last: int) -> None:
         for some in neighborhoods(X, graph, first, last):
-            a, b = some.first, some.last
-            tangent_matrices(
-                some.table, some.own, some.start, some.to, k, kind == "hessian",
-                bases[a:b] - bases[a], values[bases[a] : bases[b]],
-            )  # fmt: skip
+            for points, members, C in some.of_one_size():
+                local.put(points, tangent_matrices(C, members, k, hessian=kind == "hessian"))
 
     run_blocks(graph.n, work, run, "fitting tangent spaces" if kind == "ltsa" else "fitting quadratic functions")
-    return LocalMatrices(graph.start, graph.to, values)
+    return local
 
 
 def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3) -> LocalMatrices:
@@ -317,34 +315,25 @@ def modified_alignment(X: Array, graph: NeighborGraph, k: int, run: Run, *, reg:
     Their number: eta is the ratio of the squared singular values beyond the k-th to the first k, in the median
     neighborhood; a neighborhood uses as many trailing directions as keep its own ratio below eta.
     """
-    X, q = X if is_sparse(X) else np.ascontiguousarray(X), min(X.shape[1], int(np.diff(graph.start).max()))
-    with_point = graph_with_points(graph)
-    bases = bases_of(with_point.start)
-    room = _room(bases[-1] + q * len(graph.to), graph.n, run)
-    values, vectors = room[: bases[-1]], room[bases[-1] :]
-    squares = np.empty((graph.n, q))
+    local, squares = LocalMatrices.empty(graph_with_points(graph)), np.zeros((graph.n, 2))
 
     def extend(first: int, last: int) -> None:
         for some in neighborhoods(X, graph, first, last):
-            a, b = graph.start[some.first], graph.start[some.last]
-            directions(
-                some.table, some.own, some.start, some.to, vectors[a * q : b * q], squares[some.first : some.last]
-            )
+            for points, _, C in some.of_one_size():
+                values = principal(C)[1]
+                squares[points] = np.column_stack([values[:, :k].sum(axis=1), values[:, k:].sum(axis=1)])
 
     run_blocks(graph.n, extend, run, "fitting tangent spaces")
-    inside = squares[:, :k].sum(axis=1)
-    some = inside > 0
-    eta = float(np.median(squares[some, k:].sum(axis=1) / inside[some])) if some.any() else 0.0
+    inside, beyond = squares[squares[:, 0] > 0].T
+    eta = float(np.median(beyond / inside)) if len(inside) else 0.0
 
     def weigh(first: int, last: int) -> None:
-        a, b = graph.start[first], graph.start[last]
-        modified_matrices(
-            graph.start[first : last + 1] - a, vectors[a * q : b * q], squares[first:last], float(reg), eta,
-            bases[first:last] - bases[first], values[bases[first] : bases[last]],
-        )  # fmt: skip
+        for some in neighborhoods(X, graph, first, last):
+            for points, _, C in some.of_one_size():
+                local.put(points, modified_matrices(C, reg, eta))
 
     run_blocks(graph.n, weigh, run, "computing weights")
-    return LocalMatrices(with_point.start, with_point.to, values)
+    return local
 
 
 def graph_with_points(graph: NeighborGraph, which: np.ndarray | None = None) -> NeighborGraph:
@@ -355,16 +344,6 @@ def graph_with_points(graph: NeighborGraph, which: np.ndarray | None = None) -> 
     to = np.insert(graph.to, graph.start[points], points.astype(graph.to.dtype))
     length = np.insert(graph.length, graph.start[points], np.zeros(1, dtype=graph.length.dtype))
     return NeighborGraph(start, to, length, graph.search, graph.recall)
-
-
-def bases_of(start: np.ndarray) -> np.ndarray:
-    """Return the offset of each set's matrix in a flat array of all matrices, and the total size."""
-    return np.concatenate([[0], np.cumsum(np.diff(start).astype(np.int64) ** 2)])
-
-
-def _room(numbers: int, n: int, run: Run) -> np.ndarray:
-    run.require(8 * numbers, f"The small matrices of {n} neighborhoods", "Use fewer neighbors")
-    return np.empty(numbers)
 
 
 # --- strong components ------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,6 @@ from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
 from lowland.run.run import Run
 
-_SINGLE_TOL = 1e-5  # the smallest tolerance in float32
 _PATIENCE = 10  # fixed-point iterations without a clearly smaller change
 _BETTER = 0.9  # ratio of a clearly smaller change
 _SHORTEST = 1 / 4  # fraction of a fixed-point step
@@ -55,19 +54,16 @@ def unmixing_matrix(
 ) -> Unmixing:
     """Return the orthogonal W whose projections y = Wz of whitened rows are as non-Gaussian as possible.
 
-    For large data the search begins in float32, at twice the speed; the last iterations and the check against ``tol``
-    are in float64. Deflation is always in float64, since the errors of each component affect the next.
-
     Parameters
     ----------
     Z
         Rows of mean zero and identity covariance, (n, k).
     contrast
-        Measure of non-Gaussianity (``math.ica.whitened_rows``); None: log cosh.
+        Measure of non-Gaussianity (``math.ica.whitened_rows``). None means log cosh.
     algorithm
         All components at once, one by one, or by a quasi-Newton method with a line search.
     start
-        Initial W, (k, k); None: the identity.
+        Initial W, (k, k). None means the identity.
     tol
         Tolerance of the largest change (1 - |cosine|), or for the quasi-Newton method of the largest gradient entry.
     max_iter
@@ -90,16 +86,8 @@ def unmixing_matrix(
            [0.6, 0.8]])
     """
     white = Z if isinstance(Z, WhiteRows) else WhiteRows(ArrayRows(Z), LocalRun() if run is None else run)
-    unmix, contrast = ALGORITHMS[algorithm], LogCosh() if contrast is None else contrast
     W = np.eye(white.rows.d) if start is None else start
-    if white.single is None or max_iter < 2 or algorithm == "deflation":
-        return unmix(white, contrast, W, tol, max_iter)
-    first = unmix(white.single, contrast, W, max(tol, _SINGLE_TOL), max_iter - 1)
-    last = unmix(white, contrast, first.W, tol, max_iter - first.outcome.iterations)
-    a, b = first.outcome, last.outcome
-    reason = b.stopped_because if b.converged else iteration_limit(max_iter)
-    iterations, trace = a.iterations + b.iterations, a.trace + b.trace
-    return replace(last, outcome=replace(b, iterations=iterations, trace=trace, stopped_because=reason))
+    return ALGORITHMS[algorithm](white, LogCosh() if contrast is None else contrast, W, tol, max_iter)
 
 
 def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:

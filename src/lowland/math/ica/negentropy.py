@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.math.ica.whitened_rows import Whiten, in_blocks
+from lowland.math.statistics.moments import Sums
 
 # Weights of the two functions in the maximum-entropy approximation (Hyvärinen 1998)
 _SKEWED = 36 / (8 * math.sqrt(3) - 9)
@@ -23,19 +23,12 @@ _ROWS_PER_FUNCTION = 5  # rows per function, below which their correlations are 
 
 
 @dataclass(frozen=True)
-class ShapeSums:
+class ShapeSums(Sums):
     """Sums over rows of the two functions of each component and of all their products, in float64."""
 
     n: int
     sums: Array  # (2k,) first e of each, then ye
     products: Array  # (2k, 2k)
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.n + other.n, self.sums + other.sums, self.products + other.products)
-
-    def is_finite(self) -> bool:
-        """True: the functions are bounded."""
-        return True
 
 
 def shape_sums(B: np.ndarray, shift: np.ndarray | None, whiten: Whiten | None, X: Array) -> ShapeSums:

@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
-from lowland.arrays.blas_threads import blas_on_one_thread
-from lowland.arrays.namespace import Array, as_double, like, rounding_of, slices, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, DaskRows, Rows
+from lowland.arrays.namespace import Array, as_double, like, rounding_of, to_numpy, xp_of
+from lowland.data.rows import ArrayRows, DaskRows, Rows, sliced
 from lowland.errors import DataError, ParameterError
 from lowland.math.spectra.component_rules import ComponentChoice, Fixed
 from lowland.math.spectra.operators import centered_product
 from lowland.math.spectra.principal_axes import Axes, principal_axes
-from lowland.math.statistics.moments import Moments
-from lowland.run.run import Run, all_finite
+from lowland.math.statistics.moments import Moments, Sums
+from lowland.run.run import Run
 
 _BLOCK = 24_000  # numbers per block: they stay in the cache from one product to the next
 _LONG_BLOCK = 2**15  # rows per block on a device
-_LARGE = 2**20  # whitened numbers from which on the search begins in float32
 _SLAB = 2**18  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
 
 
@@ -121,19 +119,12 @@ def as_contrast(contrast: Any, arguments: dict[str, Any] | None) -> Contrast:
 
 
 @dataclass(frozen=True)
-class ContrastSums:
+class ContrastSums(Sums):
     """Sums over rows of g(y)z' and g'(y), in float64. Parts of it add up."""
 
     n: int
     cross: Array  # (j, k)
     slopes: Array  # (j,)
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.n + other.n, self.cross + other.cross, self.slopes + other.slopes)
-
-    def is_finite(self) -> bool:
-        """True: the rows have been checked before, and ``WhiteRows.expect`` checks the contrast."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -142,15 +133,12 @@ class Whiten:
 
     K: Array  # (k, d)
     mean: Array  # (d,)
-    single: bool = False  # whether to return float32
 
     def __call__(self, X: Array) -> Array:
         """Return whitened rows, (m, k); in numpy in column order, which suits the blocks of ``contrast_sums``."""
-        xp = xp_of(X)
-        kind = xp.float32 if self.single else X.dtype
         if not isinstance(X, np.ndarray):
-            return xp.astype(centered_product(X, self.mean, like(self.K, X).T), kind)
-        Z = np.empty((X.shape[0], self.K.shape[0]), dtype=kind, order="F")
+            return centered_product(X, self.mean, like(self.K, X).T)
+        Z = np.empty((X.shape[0], self.K.shape[0]), dtype=X.dtype, order="F")
         A = like(self.K, X).T
         step = block_rows(X.shape[1])
         for start in range(0, len(X), step):
@@ -195,7 +183,6 @@ class WhiteRows:
     rows: Rows
     run: Run
     whiten: Whiten | None = None
-    single: WhiteRows | None = None  # the same in float32, for large data
 
     def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the CPU."""
@@ -238,7 +225,7 @@ class WhitenedRows:
 
 
 def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRows:
-    """Return the rows along their k principal axes at unit variance, at most as many as their rank; None: that many.
+    """Return the rows along their k principal axes at unit variance, at most (None: exactly) as many as their rank.
 
     Squaring loses precision of small eigenvalues, all of it where columns are in very different units. ``exact`` then
     factors the rows instead and, where all axes are requested, standardizes the columns first: both give the same
@@ -292,38 +279,14 @@ def already_white(rows: Rows, run: Run) -> WhitenedRows:
 def _whiten_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
     """Return whitened rows in memory, where they fit the budget; otherwise they are whitened in each pass."""
     k = whiten.K.shape[0]
-    large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
-        return WhiteRows(rows, run, whiten, WhiteRows(rows, run, replace(whiten, single=True)) if large else None)
-    slabs, few = _in_slabs(rows), None
-    if large and isinstance(slabs, ArrayRows) and isinstance(slabs.X, np.ndarray):
-        Z, few = _whitened_together(slabs, run, whiten)
-    else:
-        Z = run.gather(whiten, slabs, k, name="whitening rows")
-        few = xp_of(Z).astype(Z, xp_of(Z).float32) if large else None
-    single = None if few is None else WhiteRows(_in_slabs(ArrayRows(few)), run)
-    return WhiteRows(_in_slabs(ArrayRows(Z, source=rows.source)), run, single=single)
-
-
-def _whitened_together(rows: ArrayRows, run: Run, whiten: Whiten) -> tuple[np.ndarray, np.ndarray]:
-    """Whitened rows in float64 and in float32, (n, k): each thread writes its slabs, so that none waits for a copy."""
-    Z = np.empty((len(rows.X), whiten.K.shape[0]), order="F")
-    few = np.empty_like(Z, dtype=np.float32)
-
-    def work(part: slice) -> None:
-        Z[part] = whiten(rows.prepare(rows.X[part]))
-        if not all_finite(Z[part]):
-            raise rows.non_finite_error()
-        few[part] = Z[part]
-
-    with blas_on_one_thread():
-        run.each("whitening rows", slices(len(Z), rows.slab), work)
-    return Z, few
+        return WhiteRows(rows, run, whiten)
+    slabs = _in_slabs(rows)
+    Z = run.gather(whiten, slabs, k, name="whitening rows")
+    return WhiteRows(_in_slabs(ArrayRows(Z, source=rows.source)), run)
 
 
 def _in_slabs(rows: Rows) -> Rows:
     """Return rows in memory in slabs small enough for many threads."""
-    if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray):
-        most = max(block_rows(rows.d), _SLAB // rows.d)
-        return ArrayRows(rows.X, rows.names, rows.source, rows.in_memory, most)
-    return rows
+    most = max(block_rows(rows.d), _SLAB // rows.d)
+    return sliced(rows, most) if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) else rows

@@ -69,13 +69,14 @@ class BruteForce(Searcher):
     def _points(self) -> np.ndarray:
         if self._shared is not None:
             return self._shared.points
-        return self._coded(self.X if isinstance(self.X, np.ndarray) else to_numpy(self.X))
+        return self._coded(self.X)
 
-    def _coded(self, X: np.ndarray) -> np.ndarray:
+    def _coded(self, X: Array) -> Any:
         """Rows in the form in which they are compared."""
+        host = to_numpy(X)
         if self._shared is not None:
-            return self._shared.coded(X)
-        return X if self._space is None else self._space.points(X)
+            return self._shared.coded(host)
+        return host if self._space is None else self._space.points(host)
 
     @cached_property
     def _distances(self) -> DistancesTo:
@@ -116,24 +117,23 @@ class BruteForce(Searcher):
 
         def look_up(block: slice) -> Found:
             here = rows[block]
-            return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
+            return self._smallest(self._points[here], k, labels[here], labels)
 
         run, blocks = serial_if_function(run, self.metric), slices(len(rows), self._step())
         return stack_blocks(run.each("searching neighbors", blocks, look_up), k)
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows; with given distances, X holds the distances."""
-        Q = self._coded(to_numpy(X))
-        n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
-        labels = np.arange(n)
-        none = np.full(len(Q), -1)
-        return stack_blocks(
-            [self._smallest(np.ascontiguousarray(Q[b]), k, none[b], labels) for b in slices(len(Q), self._step())], k
-        )
+        Q = self._coded(X)
+        labels = np.arange(Q.shape[1] if self.metric == "precomputed" else self._points.shape[0])
+        none = np.full(Q.shape[0], -1)
+        return stack_blocks([self._smallest(Q[b], k, none[b], labels) for b in slices(Q.shape[0], self._step())], k)
 
-    def _smallest(self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
+    def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
+        """The k nearest points of a block of rows, but those of its own label."""
         from lowland.kernels import neighbor_search
 
+        Q = np.ascontiguousarray(Q)
         values, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), len(labels), dtype=np.int32)
         for start, D in self._measured(Q):
             nothing = np.zeros(D.shape[1], dtype=D.dtype)
@@ -250,7 +250,7 @@ class Products(Searcher):
 
         def look_up(block: slice) -> Found:
             here = open_rows[block]
-            return compare._smallest(np.ascontiguousarray(Q[here]), k, own[here], labels)
+            return compare._smallest(Q[here], k, own[here], labels)
 
         parts = run.each("resolving near ties", slices(len(open_rows), compare._step()), look_up)
         indices[open_rows], powers[open_rows] = stack_blocks(parts, k)
@@ -365,13 +365,8 @@ def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> 
 # --- sparse rows ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SparseSearch(Searcher):
+class SparseSearch(BruteForce):
     """Compares all pairs of sparse rows, a block of rows at a time."""
-
-    X: Any  # (n, d) sparse, as passed
-    metric: Metric
-    params: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -384,8 +379,8 @@ class SparseSearch(Searcher):
         space = MetricSpace.of(self.metric, self.params)
         return space if space is not None and space.p == 2 and space.metric != "correlation" else None
 
-    def _in_space(self, X: Any) -> Any:
-        """The rows, as CSR in float64. For angles: unit vectors; a row of zeros is orthogonal to all others."""
+    def _coded(self, X: Any) -> Any:
+        """The rows, also dense ones, as CSR in float64. For angles: unit vectors; zeros are orthogonal to all."""
         A = csr(X)
         if self._space is None or self._space.metric not in ("cosine", "angular"):
             return A
@@ -395,7 +390,7 @@ class SparseSearch(Searcher):
 
     @cached_property
     def _points(self) -> Any:
-        return self._in_space(self.X)
+        return self._coded(self.X)
 
     @cached_property
     def _measure(self) -> DistancesTo:
@@ -404,30 +399,8 @@ class SparseSearch(Searcher):
             return DistancesTo.of(self._points, self.metric, self.params)
         return DistancesTo(self._points, "sqeuclidean")
 
-    def _lengths(self, powers: np.ndarray) -> np.ndarray:
-        return powers if self._space is None else self._space.lengths(powers)
-
     def _step(self) -> int:
         return max(1, _SPARSE_PAIRS // max(1, self._points.shape[0]))
-
-    def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
-        """Return the k nearest points with another label, for all points or for those at ``rows``."""
-        n = self._points.shape[0]
-        labels = np.arange(n) if labels is None else labels.astype(np.int64)
-        rows = np.arange(n) if rows is None else rows
-        Q, own = self._points[rows], labels[rows]
-
-        def look_up(block: slice) -> Found:
-            return self._smallest(Q[block], k, own[block], labels)
-
-        run, blocks = serial_if_function(run, self.metric), slices(len(rows), self._step())
-        return stack_blocks(run.each("searching neighbors", blocks, look_up), k)
-
-    def nearest_to(self, X: Any, k: int) -> Found:
-        """Return the k nearest points of new rows, sparse or dense."""
-        Q, labels = self._in_space(X), np.arange(self._points.shape[0])
-        none = np.full(Q.shape[0], -1)
-        return stack_blocks([self._smallest(Q[b], k, none[b], labels) for b in slices(Q.shape[0], self._step())], k)
 
     def _smallest(self, Q: Any, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
         """The k nearest points of a block of rows: the nearest of some candidates, compared by differences."""

@@ -77,10 +77,10 @@ class ShortestBridges:
 
 
 @dataclass(frozen=True)
-class ConnectedComponents:
+class Components:
     """A graph after the policy was applied, and the connected components it had before."""
 
-    graph: NeighborGraph  # edges in both directions, among the points that were kept
+    graph: NeighborGraph  # among the points that were kept
     labels: np.ndarray  # (n,) the component of each point; 0 is the largest
     kept: np.ndarray  # (n,) bool
     bridges: np.ndarray = field(default_factory=lambda: np.empty(0))  # lengths of the edges added to connect components
@@ -89,6 +89,11 @@ class ConnectedComponents:
     def count(self) -> int:
         """The number of components the graph had."""
         return int(self.labels.max()) + 1
+
+    @property
+    def n_edges_added(self) -> int:
+        """The number of edges added to connect the components."""
+        return len(self.bridges)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -123,7 +128,7 @@ def component_labels(graph: NeighborGraph) -> np.ndarray:
 
 def connected(
     graph: NeighborGraph, policy: Policy, shortest: ShortestBridges, run: Run | None = None, *, symmetric: bool = True
-) -> ConnectedComponents:
+) -> Components:
     """Return the graph after the policy for its components: connect them, keep the largest, or leave them.
 
     Edges go in both directions. If not ``symmetric``, they go from each point to its own neighbors, and in both
@@ -131,15 +136,15 @@ def connected(
     """
     graph = graph.symmetric() if symmetric else graph
     labels = component_labels(graph)
-    found = ConnectedComponents(graph, labels, np.ones(graph.n, dtype=bool))
+    found = Components(graph, labels, np.ones(graph.n, dtype=bool))
     if found.count == 1 or policy == "ignore":
         return found
     if policy == "error":
         raise DataError(f"{found.fact[0].upper()}{found.fact[1:]}.")
     if policy == "largest":
-        return ConnectedComponents(graph.among(labels == 0), labels, labels == 0)
+        return Components(graph.among(labels == 0), labels, labels == 0)
     i, j, length = shortest.spanning(labels, run or LocalRun())
-    return ConnectedComponents(graph.with_edges(i, j, length), labels, found.kept, length)
+    return Components(graph.with_edges(i, j, length), labels, found.kept, length)
 
 
 def listed_sizes(sizes: np.ndarray) -> str:

@@ -64,12 +64,12 @@ class NeighborGraph:
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.start))
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and distances as two tables, (n, k); every point must have k neighbors."""
+        """Return indices and distances as two tables, (n, k). Every point must have k neighbors."""
         k = int(self.start[1])
         return self.to.reshape(self.n, k), self.length.reshape(self.n, k)
 
     def nearest(self, k: int | np.ndarray) -> Self:
-        """Return the k shortest edges of each point, k an integer or (n,) integers; edges must be sorted by length."""
+        """Return the k shortest edges of each point, k an integer or (n,) integers. Edges must be sorted by length."""
         most = np.broadcast_to(k, self.n)[self.sources]
         return self.chosen(np.arange(len(self.to)) - self.start[self.sources] < most)
 
@@ -96,7 +96,7 @@ class NeighborGraph:
         return replace(self, start=start, to=to[:kept].copy(), length=length[:kept].copy())
 
     def with_edges(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
-        """Return the graph with further edges, in both directions; the edges of each point are sorted by target."""
+        """Return the graph with further edges, in both directions. The edges of each point are sorted by target."""
         n = np.int64(self.n)
         keys = self.sources * n + self.to
         shortest_first = np.argsort(length, kind="stable")
@@ -129,7 +129,9 @@ class NeighborGraph:
 
     def first_of_equals(self) -> np.ndarray:
         """Return the first of the points at distance zero of each point, itself if there is none, (n,)."""
-        first, zero = np.arange(self.n), self.length == 0
+        first, zero = np.arange(self.n), np.flatnonzero(self.length == 0)
+        if not len(zero):
+            return first
         np.minimum.at(first, self.sources[zero], self.to[zero])
         while np.any(first[first] != first):
             first = first[first]
@@ -145,7 +147,13 @@ class NeighborGraph:
     def matrix(self, values: np.ndarray | None = None) -> scipy.sparse.csr_array:
         """Return the lengths, or other values of the edges, as a sparse matrix."""
         values = self.length if values is None else values
-        return scipy.sparse.csr_array((values, self.to, self.start), shape=(self.n, self.n))
+        start = self.start.astype(np.int32) if len(self.to) < 2**31 else self.start  # else scipy copies the targets
+        return scipy.sparse.csr_array((values, self.to, start), shape=(self.n, self.n))
+
+
+def graph_without_edges(n: int) -> NeighborGraph:
+    """Return the graph of n points that are no neighbors."""
+    return NeighborGraph(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
 
 
 def given_graph(G: Any, n: int | None = None) -> NeighborGraph:

@@ -161,8 +161,11 @@ class PointSet:
         from lowland.kernels import ranks as kernels
 
         D = self._powers(rows)
-        out = np.empty((len(rows), self.n - 1), dtype=np.int32)
-        kernels.settle_orders(D, rows, self.around, np.argsort(D, axis=1), out)
+        keys, out = np.empty(D.shape, dtype=np.uint64), np.empty((len(rows), self.n - 1), dtype=np.int32)
+        last = np.uint64((1 << (self.n - 1).bit_length()) - 1)
+        kernels.write_keys(D.view(np.uint64), rows, self.around, last, keys)
+        keys.sort(axis=1)
+        kernels.points_of_keys(keys, rows, self.around, last, D, out)
         return out
 
     def all_ranks(self, rows: np.ndarray) -> np.ndarray:

@@ -104,9 +104,10 @@ def nearest_neighbors(
     if k >= n:
         raise ParameterError(f"{k} neighbors per row: the data has {n} rows. Choose at most {n - 1}.")
     X = check_distances(X) if metric == "precomputed" else X
-    run.require(40 * n * k, f"A graph of {k} neighbors for each of {n:,} rows", "Choose fewer neighbors")
     space = MetricSpace.of(metric, params or {})
     searcher = choose_searcher(X, metric, params or {}, search, k)
+    if isinstance(searcher, TorchSearch):
+        searcher = replace(searcher, rounded=True)  # on the device, before they are copied from it
     if is_sparse(X):
         approximate = False
     elif search == "approximate":
@@ -140,7 +141,7 @@ def neighbors_within(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> NeighborGraph:
-    """Return all rows within ``radius`` of every row, nearest first; warn of rows that have none.
+    """Return all rows within ``radius`` of every row, nearest first, with a warning if some have none.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from lowland.arrays.engines import has_kernels
 from lowland.arrays.namespace import Array, as_double, device_of, like, slices, to_numpy, xp_of
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.neighbors.brute_force import rounding
+from lowland.math.neighbors.brute_force import candidates, rounding
 from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, join_edges, sort_edges, stack_blocks
 from lowland.run.local import serial_run
 from lowland.run.run import Run
@@ -35,6 +35,7 @@ class TorchSearch(Searcher):
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
     name: str = "products"
+    rounded: bool = False  # whether lengths are returned in the precision of X; else with all digits
 
     @cached_property
     def _space(self) -> MetricSpace | None:
@@ -84,7 +85,7 @@ class TorchSearch(Searcher):
         by_products = self._space is not None and self._space.p == 2
         grouped = None
         if by_products and labels is None and has_kernels(Q):
-            grouped = PointGroups.of(self._frame, _candidates(n, k))
+            grouped = PointGroups.of(self._frame, candidates(k, n))
         labels = xp.arange(n, dtype=xp.int64, device=device_of(Q)) if labels is None else labels
         found = []
         with run.stage("searching neighbors", Q.shape[0]) as stage:  # a device has its own queue: no threads
@@ -94,7 +95,7 @@ class TorchSearch(Searcher):
                     lengths = self._space.lengths(powers)
                 else:
                     indices, lengths = _smallest(self._measure(Q[block, :]), k, own[block], labels)
-                found.append((xp.astype(indices, xp.int32), lengths))
+                found.append((xp.astype(indices, xp.int32), xp.astype(lengths, Q.dtype) if self.rounded else lengths))
                 stage.advance(block.stop - block.start)
         if not found:
             return stack_blocks([], k)
@@ -117,7 +118,7 @@ class TorchSearch(Searcher):
         else:
             V = xp.astype(b2, xp.float32)[None, :] - 2 * (A @ B.T)  # (m, n)
             V[own[:, None] == labels[None, :]] = xp.inf
-            values, places = V.topk(_candidates(B.shape[0], k), dim=1, largest=False)
+            values, places = V.topk(candidates(k, B.shape[0]), dim=1, largest=False)
             bound = as_double(xp.max(values, axis=1)) + a2
             del V
         places = xp.sort(places, axis=1)  # so that a stable sort by length leaves equal ones in the order of indices
@@ -171,11 +172,6 @@ class TorchSearch(Searcher):
             return sort_edges(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
 
         return join_edges(run, n, max(1, _PAIRS // (4 * n)), look_up, lambda lengths: lengths)
-
-
-def _candidates(n: int, k: int) -> int:
-    """How many points are measured exactly."""
-    return min(n, k + max(8, k // 2))
 
 
 @dataclass(frozen=True)

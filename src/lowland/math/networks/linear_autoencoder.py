@@ -62,11 +62,12 @@ def linear_autoencoder(
     S : (d, d) covariance of the rows, divisor n.
     k : number of components.
     encoder : "tied" (F = D), "untied" (separate F), or "least_squares" (least-squares codes, F = D(D'D)⁻¹).
-    step : learning rate; None: one over the largest curvature.
+    step : learning rate. None means one over the largest curvature.
     tol : tolerance for the norm of the gradient, relative to the smallest variance of a component.
-    max_iter : maximum number of iterations; with ``batches``, of epochs.
-    batches : function that yields the centered rows, ``batch_size`` at a time; None: all rows in every step, through S.
-    rng, run : random number generator and engine; None: a fixed seed, local threads.
+    max_iter : maximum number of iterations, or with ``batches`` of epochs.
+    batches : function that yields the centered rows, ``batch_size`` at a time. None means all rows in every step,
+        through S.
+    rng, run : random number generator and engine. None means a fixed seed, local threads.
 
     Examples
     --------

@@ -158,8 +158,8 @@ class MiniBatches:
     def epoch(self, rng: np.random.Generator, whole: Array | None) -> Iterator[Array]:
         """Yield all training rows once, shuffled window by window.
 
-        ``whole`` is the result of ``training_rows``; None: read the rows again. A window is split into mini-batches of
-        about equal size: a small last one would have the same influence as the others.
+        ``whole`` is the result of ``training_rows``. None means read the rows again. A window is split into
+        mini-batches of about equal size: a small last one would have the same influence as the others.
         """
         for Y in windows(self.training_slabs(whole), self.window):
             xp, m = xp_of(Y), Y.shape[0]
@@ -344,8 +344,6 @@ def train_by_lbfgs(
     """
     from scipy.optimize import minimize
 
-    needed = 8 * (2 * batches.n * batches.rows.d + (2 * _MEMORY + 10) * len(start))
-    run.require(needed, "Training with all rows in every step", "Train with mini-batches")
     engine, Y = batches.engine, batches.training_rows()
     monitor = _Monitor(loss, schedule, batches, watch)
 
@@ -386,8 +384,6 @@ def train_by_adam(
 
     ``watch`` sees the weights and the loss after each epoch, and stops by returning False.
     """
-    needed = 4 * (2 * batches.window * batches.rows.d + 6 * len(start))
-    run.require(needed, "A window of rows and the weights", "Choose narrower layers")
     theta = batches.engine.copy(start)
     adam, g, steps = AdamSteps(theta), xp_of(theta).empty_like(theta), batches.steps_per_epoch
     monitor = _Monitor(loss, schedule, batches, watch)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import ArrayRows, Rows, sliced
 from lowland.errors import DataError
 from lowland.kernels import prototypes as kernels
 from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.prototypes.grids import Grid
-from lowland.math.statistics.moments import without_zero_weights
+from lowland.math.statistics.moments import Sums, without_zero_weights
 from lowland.math.statistics.rescaling import UniformScaling, power_of_two
 
 _TILE = 1 << 17  # distances computed at a time: they stay in the cache of a core
@@ -40,9 +40,7 @@ def centering_scaling(points: np.ndarray) -> UniformScaling:
 
 def in_small_slabs(rows: Rows) -> Rows:
     """Split an array in memory into slabs small enough for all threads. Their size does not depend on the machine."""
-    if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) and rows.slab > _SLAB_ROWS:
-        return replace(rows, most_rows=_SLAB_ROWS)
-    return rows
+    return sliced(rows, _SLAB_ROWS) if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) else rows
 
 
 # --- the nearest prototypes -------------------------------------------------------------------------------------------
@@ -167,7 +165,7 @@ def _two_smallest(D: Array) -> tuple[Array, Array, Array, Array]:
 
 
 @dataclass(frozen=True)
-class PrototypeSums:
+class PrototypeSums(Sums):
     """Weighted sum and count of the rows nearest to each prototype, and the errors of the prototypes."""
 
     sums: np.ndarray  # (u, d) float64, scaled
@@ -175,15 +173,6 @@ class PrototypeSums:
     squares: float  # sum of squared distances of the rows to their prototypes, scaled
     distances: float = 0.0  # sum of these distances, scaled
     torn: float = 0.0  # number of rows whose two nearest units are not neighbors on the grid
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.sums + other.sums,
-            self.counts + other.counts,
-            self.squares + other.squares,
-            self.distances + other.distances,
-            self.torn + other.torn,
-        )
 
     def is_finite(self) -> bool:
         """Whether the sums contain no NaN, infinity or overflow."""

@@ -35,7 +35,6 @@ _DRIFT = 1e-24  # of |w|²: squared movement by the rounding error of sums
 _MOST_CODES = 1024  # above this number, distances between code vectors are not computed
 _ROUNDING = 1e-13  # of |v|² + |w|²: more than the error of a squared distance by products
 _SAMPLE, _SAMPLE_PER_CODE = 10_000, 32  # size of the sample for the initialization: at least, and per code vector
-_NEAR = 1e-6  # fraction of |y|² + |c|² below which a squared distance by products has too large a rounding error
 
 
 @dataclass(frozen=True)
@@ -73,10 +72,10 @@ def lloyd(
     ----------
     X : (n, d) the rows.
     centers : (k, d) the initial code vectors.
-    weights : (n,) weights of the rows; None: all 1.
+    weights : (n,) weights of the rows. None means all 1.
     max_iter : maximum number of iterations.
     tol : tolerance for the total squared movement of the code vectors.
-    run : the engine; None: local threads.
+    run : the engine. None means local threads.
 
     Examples
     --------
@@ -337,7 +336,6 @@ class RowSample:
     ) -> Self:
         """Take all rows, or a sample spread evenly over the table. Rows of weight zero are left out."""
         most = max(_SAMPLE, _SAMPLE_PER_CODE * k)
-        run.require(min(n, most) * rows.d * 16, "The sample for the initialization", "Lower the number of code vectors")
         keep = None if weights is None else weights > 0
         count = n if keep is None else int(keep.sum())
         if count > most:
@@ -352,38 +350,14 @@ class RowSample:
         return cls(Y[order], w[order])
 
     def kmeans_plus_plus(self, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Return k rows far apart, (k, d), by greedy k-means++ (Arthur and Vassilvitskii 2007).
+        """Return k rows far apart, (k, d), by greedy k-means++ (Arthur and Vassilvitskii 2007)."""
+        from sklearn.cluster import kmeans_plusplus
 
-        Each row is drawn with probability proportional to its squared distance to the nearest row chosen before. Of
-        several draws, the one with the lowest remaining inertia is kept.
-        """
-        Y, trials = self.Y, 2 + int(math.log(k))
-        lengths = np.vecdot(Y, Y)
-        chosen = [_draw(self.weights, rng.random(1))[0]]
-        nearest = self._squares_to(chosen, lengths)[0]
-        while len(chosen) < k and nearest.any():
-            tried = _draw(self.weights * nearest, rng.random(trials))
-            left = np.minimum(self._squares_to(tried, lengths), nearest)  # (trials, m)
-            best = int(np.argmin(left @ self.weights))
-            chosen.append(tried[best])
-            nearest = left[best]
-        return Y[np.pad(chosen, (0, k - len(chosen)), mode="edge")]  # fewer distinct rows than code vectors
+        with blas_on_one_thread():
+            seed = int(rng.integers(2**31))
+            codes: np.ndarray = kmeans_plusplus(self.Y, k, sample_weight=self.weights, random_state=seed)[0]
+        return codes
 
     def random_codes(self, k: int, rng: np.random.Generator) -> np.ndarray:
         """Return k rows drawn without replacement in proportion to their weights, (k, d)."""
         return self.Y[rng.choice(len(self.Y), k, replace=False, p=self.weights / self.weights.sum())]
-
-    def _squares_to(self, chosen: Any, lengths: np.ndarray) -> np.ndarray:
-        """Return the squared distances of all rows to the chosen ones, (c, m); small ones computed from differences."""
-        both = lengths[chosen][:, None] + lengths[None, :]
-        squares = both - 2 * (self.Y[chosen] @ self.Y.T)
-        for one, line, lost in zip(chosen, squares, squares <= _NEAR * both, strict=True):
-            off = self.Y[lost] - self.Y[one]
-            line[lost] = np.vecdot(off, off)
-        return squares
-
-
-def _draw(weights: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return the positions at which numbers between 0 and 1 fall in the cumulative weights."""
-    sums = np.cumsum(weights)
-    return np.minimum(np.searchsorted(sums, at * sums[-1], side="right"), np.flatnonzero(weights)[-1])

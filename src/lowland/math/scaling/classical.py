@@ -124,7 +124,7 @@ def classical_scaling(
     ----------
     D : (n, n) symmetric distances, zero on the diagonal.
     k : the number of coordinates.
-    run : the engine; None: this machine.
+    run : the engine. None means this machine.
     constant : a number added to the distances of different points.
     whole : compute all eigenvalues, as always for up to a thousand points.
     tol, max_iter : when the iteration for the leading eigenpairs stops.

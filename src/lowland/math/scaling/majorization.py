@@ -74,18 +74,18 @@ def stress_majorization(
 
     Parameters
     ----------
-    D : (n, n) symmetric dissimilarities δ; NaN: missing.
+    D : (n, n) symmetric dissimilarities δ, with NaN for missing ones.
     k : the number of dimensions.
-    weights : (n, n) symmetric weights w of the pairs; None: ones.
+    weights : (n, n) symmetric weights w of the pairs. None means ones.
     init : "classical_mds", "random", or an initial configuration, (n, k).
-    n_init : number of initializations; the first is ``init``, the others are random. The best result is returned.
+    n_init : number of initializations: the first is ``init`` and the others are random. The best result is returned.
     eps : stop when an iteration lowers the stress by less than this fraction of the squared distances.
     max_iter : maximum number of iterations per initialization.
     solver : "majorization" (SMACOF), or "gradient": accelerated gradient descent.
-    accelerate : majorization accelerated by L-BFGS; if False, plain SMACOF.
-    turned : rotate the result to its principal axes; if False, it keeps the orientation of its initial configuration.
-    rng, run : random numbers and engine; None: a fixed seed, this machine.
-    watch : receives the iteration, the configuration and half the stress; returning False stops.
+    accelerate : majorization accelerated by L-BFGS. False means plain SMACOF.
+    turned : rotate the result to its principal axes. False keeps the orientation of its initial configuration.
+    rng, run : random numbers and engine. None means a fixed seed, this machine.
+    watch : receives the iteration, the configuration and half the stress, and returning False stops the computation.
 
     Examples
     --------

@@ -37,8 +37,8 @@ def nonmetric_scaling(
 
     The stress is that of ``stress_majorization`` with disparities in place of the dissimilarities: the monotone
     transformation of the δ closest to the distances. ``ties``: equal δ may get different disparities ("primary"), or
-    may not ("secondary"). The scale is arbitrary; here the disparities have a mean square of one. The other
-    parameters are those of ``stress_majorization``.
+    may not ("secondary"). The scale is arbitrary: here the disparities have a mean square of one. The other parameters
+    are those of ``stress_majorization``.
 
     Examples
     --------

@@ -143,13 +143,13 @@ def sammon_coordinates(
 
     Parameters
     ----------
-    D : (n, n) symmetric distances δ; points at distance zero share their coordinates.
+    D : (n, n) symmetric distances δ. Points at distance zero share their coordinates.
     k : the number of dimensions.
     init : "classical_mds", "random", or an initial configuration, (n, k).
     tol : stop when a Newton step is shorter than this fraction of the extent of the embedding, twice in succession.
     max_iter : maximum number of iterations.
-    rng, run : random numbers and engine; None: a fixed seed, this machine.
-    watch : receives the iteration, the configuration and the stress; returning False stops.
+    rng, run : random numbers and engine. None means a fixed seed, this machine.
+    watch : receives the iteration, the configuration and the stress, and returning False stops the computation.
 
     Examples
     --------

@@ -345,7 +345,7 @@ class StressGradient:
         return type(self)(self.stress + other.stress, self.F + other.F, H)
 
     def is_finite(self) -> bool:
-        """True: the targets were checked before, and a step that is too long is detected by its stress."""
+        """True means the targets were checked before, and a step that is too long is detected by its stress."""
         return True
 
 

@@ -103,7 +103,6 @@ def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = 
     as Ward's linkage needs it.
     """
     d = rows.d
-    run.require(32 * d * d, f"The distance matrix of all pairs of {d} columns", "Use fewer columns")
     if metric in EUCLIDEAN:
         return euclidean_distances(rows, run)
     if metric in (*_CORRELATIONS, "cosine"):
@@ -188,7 +187,7 @@ def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, in
         G, zero = to_numpy(moments.scatter), to_numpy(moments.variances) == 0
         if zero.any():
             warn(
-                f"Column {_listed(rows, zero)} is constant, so its correlation is undefined; it is set to 0. Drop "
+                f"Column {_listed(rows, zero)} is constant, so its correlation is undefined and set to 0. Drop "
                 "constant columns.",
                 DataWarning,
             )
@@ -247,7 +246,7 @@ def cluster_tree(D: np.ndarray, linkage: Linkage = "average", *, spanning_tree: 
     Parameters
     ----------
     D : ndarray of shape (d, d)
-        Distances between columns, or any other points to cluster; Euclidean distances for Ward's linkage.
+        Distances between columns, or any other points to cluster. Ward's linkage takes Euclidean distances.
     linkage : {"ward", "complete", "average", "single"}
         Distance between clusters: increase of variance, or the largest, mean or smallest distance.
     spanning_tree : bool
@@ -257,7 +256,7 @@ def cluster_tree(D: np.ndarray, linkage: Linkage = "average", *, spanning_tree: 
     Returns
     -------
     ClusterTree
-        ``children`` (d - 1, 2) and ``heights`` (d - 1,); ``cut_tree(tree, k)`` returns the clusters.
+        ``children`` (d - 1, 2) and ``heights`` (d - 1,). ``cut_tree(tree, k)`` returns the clusters.
 
     Examples
     --------

@@ -6,7 +6,7 @@ summed in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,9 +18,8 @@ from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_spa
 from lowland.errors import DataError
 from lowland.math.selection.columns import listed
 from lowland.math.statistics.class_moments import membership
-from lowland.math.statistics.moments import ColumnMoments, Moments, shift_of
+from lowland.math.statistics.moments import ColumnMoments, Moments, Sums, shift_of
 
-_LARGE, _ROWS = 1_000_000, 4096  # size from which compiled loops are used, and rows summed at a time there
 _SINGLE = 1e-20  # squared roundings above this are those of float32
 _DIGITS = 1e-3  # fraction of the squares within classes below which a difference would lose more than three digits
 
@@ -47,8 +46,9 @@ class TargetColumns:
             products = X.T.astype(np.float64) @ z
             return cls(n, columns.mean, columns.squares, y_mean, float(z @ z), products, columns.rounding)
         shift = shift_of(X) if n else None
-        sums, squares, products = _sums_with_target(X, shift, z)  # z sums to zero: the shift changes no product
-        offset = sums / max(n, 1)
+        Y = _shifted(X, shift)
+        squares, products = column_squares(Y), like(z, Y) @ Y  # z sums to zero: the shift changes no product
+        offset = xp_of(Y).sum(Y, axis=0) / max(n, 1)
         mean = offset if shift is None else as_double(shift) + offset
         rounding = (8 * eps_of(X)) ** 2
         return cls(n, mean, squares - n * offset**2, y_mean, float(z @ z), products, rounding)
@@ -88,12 +88,13 @@ class ClassColumns:
         if is_sparse(X):
             return cls._of_sparse(X, y, n)
         shift = shift_of(X) if len(y) else None
-        sums, squares = _by_class(X, shift, y, classes)
+        Y = _shifted(X, shift)
+        sums, squares = sums_by_class(Y, y, classes), column_squares(Y)
         seen = sums / like(np.maximum(n, 1), sums)[:, None]  # the class means, relative to the shift
         within = squares - like(n, seen) @ seen**2
         xp = xp_of(seen)
         if bool(xp.any(within < _DIGITS * squares)):  # class means far apart relative to the spread within classes
-            within = column_squares(_shifted(X, shift) - xp.take(seen, xp.asarray(y, device=device_of(seen)), axis=0))
+            within = column_squares(Y - xp.take(seen, xp.asarray(y, device=device_of(seen)), axis=0))
         mean = seen if shift is None else (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None]
         return cls(n, mean, within, (8 * eps_of(X)) ** 2)
 
@@ -148,7 +149,7 @@ class ClassSums:
         if is_sparse(X):
             least, largest = (np.asarray(v.toarray()).ravel() for v in (X.min(axis=0), X.max(axis=0)))
             return cls(n, sums_by_class(X.astype(np.float64), y, classes), least, largest)
-        xp, (sums, _) = xp_of(X), _by_class(X, None, y, classes)
+        xp, sums = xp_of(X), sums_by_class(as_double(X), y, classes)
         return cls(n, sums, xp.min(X, axis=0), xp.max(X, axis=0))
 
     def __add__(self, other: Self) -> Self:
@@ -162,7 +163,7 @@ class ClassSums:
 
 
 @dataclass(frozen=True)
-class ColumnsAndMoments:
+class ColumnsAndMoments(Sums):
     """The moments of the columns and their sums with a target, from one pass over the rows."""
 
     moments: Moments
@@ -173,9 +174,6 @@ class ColumnsAndMoments:
         """Return the statistics of one chunk; ``classes`` is None where the target is a number."""
         columns = TargetColumns.of(X, y) if classes is None else ClassColumns.of(X, y, classes)
         return cls(Moments.of(X), columns)
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.moments + other.moments, self.columns + other.columns)  # type: ignore[operator]
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
@@ -192,50 +190,6 @@ def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
     if isinstance(X, np.ndarray):
         return membership(y, classes).T @ X
     return like(y[None, :] == np.arange(classes)[:, None], X) @ X
-
-
-def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Array, Array, Array]:
-    """The sums of x - shift, of its squares, and of its products with z, each (d,) float64."""
-    d = X.shape[1]
-    if _is_large(X):
-        from lowland.kernels.selection import add_products
-
-        total = np.zeros((3, d))
-        for part in _parts(X):
-            own = np.zeros((3, d))  # short sums that are then added: long ones would lose digits
-            add_products(X[part], _as_shift(X, shift), z[part], *own)
-            total += own
-        return total[0], total[1], total[2]
-    Y = _shifted(X, shift)
-    return xp_of(Y).sum(Y, axis=0), column_squares(Y), like(z, Y) @ Y
-
-
-def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tuple[Array, Array]:
-    """The sums of x - shift over each class, (C, d) float64, and of its squares over all, (d,)."""
-    if _is_large(X):
-        from lowland.kernels.selection import add_by_class
-
-        sums, squares = np.zeros((classes, X.shape[1])), np.zeros(X.shape[1])
-        for part in _parts(X):
-            own, own_squares = np.zeros_like(sums), np.zeros_like(squares)
-            add_by_class(X[part], _as_shift(X, shift), y[part], own, own_squares)
-            sums, squares = sums + own, squares + own_squares
-        return sums, squares
-    Y = _shifted(X, shift)
-    return sums_by_class(Y, y, classes), column_squares(Y)
-
-
-def _is_large(X: Array) -> bool:
-    """Whether compiled loops over the rows are worth loading, and the rows are contiguous."""
-    return isinstance(X, np.ndarray) and X.flags.c_contiguous and X.size >= _LARGE
-
-
-def _parts(X: Array) -> Iterator[slice]:
-    return (slice(start, start + _ROWS) for start in range(0, X.shape[0], _ROWS))
-
-
-def _as_shift(X: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
-    return np.zeros(X.shape[1]) if shift is None else shift.astype(np.float64)
 
 
 def _shifted(X: Array, shift: Array | None) -> Array:

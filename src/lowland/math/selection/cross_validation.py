@@ -106,8 +106,8 @@ def cause_of(error: Exception) -> str:
 def best_model(losses: np.ndarray, rule: str) -> int:
     """Return the index of the best of m nested models, the simplest first, by their losses on F folds, (m, F).
 
-    "min": the smallest mean loss. "one-standard-error": the simplest model within one standard error of it (Breiman and
-    others 1984). Losses that differ by rounding error are tied, and the simpler model is chosen.
+    "min" means the smallest mean loss. "one-standard-error" means the simplest model within one standard error of it
+    (Breiman and others 1984). Losses that differ by rounding error are tied, and the simpler model is chosen.
     """
     mean, F = losses.mean(axis=1), losses.shape[1]
     near = 1e-12 * np.abs(mean).max()

@@ -117,7 +117,7 @@ def filter_scores(
     X : ndarray or CSR array of shape (n, d)
         The table.
     y : ndarray of shape (n,), optional
-        The target; not needed for the variance.
+        The target, which the variance does not need.
     statistic : str
         "variance", "pearson", "spearman", "distance-correlation", "mutual-information", "anova", "chi2", or "auto":
         anova for classes, pearson for numbers.

@@ -110,7 +110,7 @@ def lasso_path(
     alphas : int or sequence of float
         Number of penalties, or the penalties themselves.
     y_squares : float
-        y'y/n, 1 for a standardized target; the duality gap is relative to it.
+        y'y/n, 1 for a standardized target. The duality gap is relative to it.
     eps : float
         Smallest penalty of the grid as a fraction of the largest.
     tol : float
@@ -420,15 +420,9 @@ def sample_of(
     in_memory = target.classes is not None or d > n
     layout = layout_of(n if in_memory else _GROUPS)
     if not in_memory and layout.groups <= MOST_GROUPS:
-        run.require(16 * layout.groups * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
         by_group = partial(moments_by_group, groups=layout.groups)
         moments = run.fold(rows, by_group, target.values, layout.group, name="summing moments")
         return MomentsSample.of(moments, layout, standardize=standardize)
-    why = (
-        "All rows must be in memory, because y holds classes, there are more columns than rows, or the folds divide "
-        f"the rows into more than {MOST_GROUPS} groups; this"
-    )
-    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or a numeric `y`, which needs only moments")
     return RowsSample.of(rows_in_memory(rows, run, n, "The L1 penalty"), target, layout, standardize=standardize)
 
 

@@ -7,7 +7,9 @@ import numbers
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import sklearn
 from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.fixes import parse_version
 
 from lowland.arrays.namespace import is_sparse
 from lowland.errors import DataError, ParameterError
@@ -111,8 +113,14 @@ def scores_for(
         plain = model.priors is None and not model.shrinkage and model.covariance_estimator is None
         if plain and all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds):
             how = "linear discriminants, updated one column at a time"
-            return DiscriminantScores.of(refit, codes, C, model.tol), Outcome("closed form", how)
+            return DiscriminantScores.of(refit, codes, C, model.tol, _lost(model, C)), Outcome("closed form", how)
     return refit, why_refit
+
+
+def _lost(model: Any, classes: int) -> int:
+    """What the divisor of the covariance subtracts from n: before scikit-learn 1.9, its svd subtracts the classes."""
+    old = parse_version(sklearn.__version__) < parse_version("1.9")
+    return classes if old and type(model).__module__.startswith("sklearn.") and model.solver == "svd" else 0
 
 
 def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -348,7 +348,7 @@ class _FoldOfClasses:
     y: np.ndarray  # (m,) their class indices
 
     @classmethod
-    def of(cls, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, C: int) -> _FoldOfClasses:
+    def of(cls, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, C: int, lost: int) -> _FoldOfClasses:
         R, codes = X[train], y[train]
         n = np.bincount(codes, minlength=C)
         mean = R.mean(axis=0)
@@ -357,7 +357,7 @@ class _FoldOfClasses:
         R[:, constant] = D[:, constant] = 0.0  # its weight is zero
         means = np.stack([R[codes == c].mean(axis=0) for c in range(C)])
         R -= means[codes]
-        return cls(R.T @ R / len(R), means, np.log(n / n.sum()), D, y[test])
+        return cls(R.T @ R / (len(R) - lost), means, np.log(n / n.sum()), D, y[test])
 
     def accuracy(self, S: np.ndarray, U: np.ndarray, M: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The fraction of test rows classified correctly, (m,), after each update of the scores by U M' weights."""
@@ -387,66 +387,71 @@ class DiscriminantScores(SubsetScores):
     d: int
 
     @classmethod
-    def of(cls, refit: RefitScores, codes: np.ndarray, classes: int, tol: float) -> DiscriminantScores:
-        """Compute the class statistics of each fold; ``tol`` is the tolerance of the model's own solver."""
+    def of(cls, refit: RefitScores, codes: np.ndarray, classes: int, tol: float, lost: int) -> DiscriminantScores:
+        """Compute the class statistics of each fold.
+
+        ``tol`` is the tolerance of the model's own solver. Its covariance has the divisor n - ``lost``.
+        """
         X, _ = of_order_one(refit.X.astype(np.float64, copy=False))
         scale = X.std(axis=0)
         scale[scale == 0] = 1.0
         Z = X / scale
-        found = tuple(_FoldOfClasses.of(Z, codes, train, test, classes) for train, test in refit.folds)
+        found = tuple(_FoldOfClasses.of(Z, codes, train, test, classes, lost) for train, test in refit.folds)
         return cls(found, max(_MIN_UNEXPLAINED, 1e3 * tol**2), refit, refit.d)
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
-        kept = self._independent(S)
-        if kept is None:
-            return self.refit.with_each(S, J)
-        accuracies, refit = np.empty((len(J), len(self.folds))), np.zeros(len(J), dtype=bool)
-        for f, fold in enumerate(self.folds):
+        accuracies = np.full((len(J), len(self.folds)), np.nan)
+        for f, (fold, kept) in enumerate(zip(self.folds, self._independent(S), strict=True)):
+            if kept is None:
+                continue
             B, own = (part[0] for part in _residual_scatter(fold.W[None], kept, J))
             M = fold.means[:, J] - fold.means[:, kept] @ B  # (C, m)
             U = fold.X[:, J] - fold.X[:, kept] @ B  # (rows, m)
             thin = own <= self.least * fold.W[J, J]
-            refit |= thin & (fold.W[J, J] > 0)
             accuracies[:, f] = fold.accuracy(kept, U, M, np.where(thin, 0.0, 1 / np.where(thin, 1.0, own)))
-        return _with_refits(accuracies.mean(axis=1), refit, [(*S, j) for j in J], self.refit)
+            accuracies[thin & (fold.W[J, J] > 0), f] = np.nan
+        return self._means(accuracies, [(*S, j) for j in J])
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
-        kept = self._independent(S)
-        if kept is None:
-            return self.refit.without_each(S)
-        if len(kept) < len(S) or len(S) == 1:
+        found, whole = self._independent(S), np.asarray(S, dtype=int)
+        if len(S) == 1 or any(kept is not None and len(kept) < len(S) for kept in found):
             return self.many(_removals(S))
-        accuracies = np.empty((len(S), len(self.folds)))
-        for f, fold in enumerate(self.folds):
-            K = np.linalg.inv(fold.W[kept[:, None], kept])
-            accuracies[:, f] = fold.accuracy(kept, fold.X[:, kept] @ K, fold.means[:, kept] @ K, -1 / np.diagonal(K))
-        self.refit.tally(len(S))
-        return accuracies.mean(axis=1)
+        accuracies = np.full((len(S), len(self.folds)), np.nan)
+        for f, (fold, kept) in enumerate(zip(self.folds, found, strict=True)):
+            if kept is not None:
+                K = np.linalg.inv(fold.W[whole[:, None], whole])
+                U, M = fold.X[:, whole] @ K, fold.means[:, whole] @ K
+                accuracies[:, f] = fold.accuracy(whole, U, M, -1 / np.diagonal(K))
+        return self._means(accuracies, _removals(S))
 
     def many(self, subsets: Any) -> np.ndarray:
         """Return the scores of subsets of one size, (B, k)."""
-        accuracies, refit = np.empty((len(subsets), len(self.folds))), np.zeros(len(subsets), dtype=bool)
+        accuracies = np.full((len(subsets), len(self.folds)), np.nan)
         for i, S in enumerate(subsets):
-            kept = self._independent(S)
-            if kept is None:
-                refit[i] = True
-                continue
-            for f, fold in enumerate(self.folds):
-                U, M = np.zeros((len(fold.X), 1)), np.zeros((len(fold.means), 1))  # no update
-                accuracies[i, f] = fold.accuracy(kept, U, M, np.zeros(1))[0]
-        return _with_refits(accuracies.mean(axis=1), refit, subsets, self.refit)
+            for f, (fold, kept) in enumerate(zip(self.folds, self._independent(S), strict=True)):
+                if kept is not None:
+                    U, M = np.zeros((len(fold.X), 1)), np.zeros((len(fold.means), 1))  # no update
+                    accuracies[i, f] = fold.accuracy(kept, U, M, np.zeros(1))[0]
+        return self._means(accuracies, subsets)
 
-    def _independent(self, S: Any) -> np.ndarray | None:
-        """The columns of S without constant ones; None where the score needs a refit."""
+    def _independent(self, S: Any) -> list[np.ndarray | None]:
+        """For each fold, the columns of S that vary within its classes; None where the model must be refitted."""
         S = np.asarray(S, dtype=int)
-        varies = np.array([np.diagonal(fold.W)[S] > 0 for fold in self.folds])  # (F, k)
-        if (varies.any(axis=0) != varies.all(axis=0)).any():
-            return None
-        S = S[varies.all(axis=0)]
-        W = np.stack([fold.W[S[:, None], S] for fold in self.folds])
-        return S if is_regular(W[:, None], self.least)[0] else None
+        found = [S[np.diagonal(fold.W)[S] > 0] for fold in self.folds]
+        matrices = (fold.W[None, None, kept[:, None], kept] for fold, kept in zip(self.folds, found, strict=True))
+        return [kept if is_regular(W, self.least)[0] else None for kept, W in zip(found, matrices, strict=True)]
+
+    def _means(self, accuracies: np.ndarray, subsets: Any) -> np.ndarray:
+        """The means over the folds, (B,), after the models are refitted where the accuracy is not known, (B, F)."""
+        for f, fold in enumerate(self.refit.folds):
+            unknown = np.flatnonzero(np.isnan(accuracies[:, f]))
+            if len(unknown):
+                refit = replace(self.refit, folds=[fold], tally=Tally(failures=self.refit.tally.failures))
+                accuracies[unknown, f] = refit.many([sorted(subsets[i]) for i in unknown])
+        self.refit.tally(len(subsets))
+        return accuracies.mean(axis=1)
 
 
 # --- Wilks' lambda ---

@@ -164,7 +164,7 @@ def best_subset(G: np.ndarray, q: np.ndarray, k: int, *, y_squares: float = 1.0)
     k : int
         Number of columns to select.
     y_squares : float
-        Variance of the target; 1 for correlations.
+        Variance of the target, 1 for correlations.
 
     Returns
     -------

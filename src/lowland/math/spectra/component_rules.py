@@ -157,7 +157,7 @@ class EigenvalueAbove(Rule):
 @record
 @dataclass(frozen=True)
 class Kaiser(Rule):
-    """Kaiser criterion: keep components whose eigenvalue exceeds the mean (above 1 for standardized columns; 1960).
+    """Kaiser criterion: keep components whose eigenvalue exceeds the mean (Kaiser 1960).
 
     Examples
     --------
@@ -180,12 +180,12 @@ class Kaiser(Rule):
 class ParallelAnalysis(Rule):
     """Horn's parallel analysis: keep components whose eigenvalues exceed those of uncorrelated columns (Horn 1965).
 
-    ``trials`` tables of independent normal columns with the same number of rows and the same variances are simulated;
-    their scatter matrices are sampled directly by Bartlett's decomposition. Component i is kept while its eigenvalue
-    exceeds the ``quantile`` of the simulated i-th eigenvalues.
+    ``trials`` tables of independent normal columns with the same number of rows and the same variances are simulated,
+    with scatter matrices sampled directly by Bartlett's decomposition. Component i is kept while its eigenvalue exceeds
+    the ``quantile`` of the simulated i-th eigenvalues.
 
     If no eigenvalue does, as in noise, parallel analysis retains no component. A projection needs at least one, so the
-    first is kept, and ``reason`` says so.
+    first is kept, and ``reason`` reports it.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class ParallelAnalysis(Rule):
             )
 
     def decide(self, spectrum: Spectrum, counted: Iterable[int] | None = None) -> ComponentChoice | None:
-        """Return the number of leading eigenvalues above the simulated ones; ``counted`` iterates over the trials."""
+        """Return the number of leading eigenvalues above the simulated ones. ``counted`` iterates over the trials."""
         if spectrum.variances is None:
             raise ParameterError(
                 "ParallelAnalysis requires the variances of the columns, which are not known here. Choose another rule."
@@ -244,7 +244,7 @@ def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) 
 class Knee(Rule):
     """Keep the components before the elbow of the scree plot: the point farthest from the line between its ends.
 
-    The elbow requires all eigenvalues; with the leading ones alone it would depend on how many are known.
+    The elbow requires all eigenvalues: with the leading ones alone it would depend on how many are known.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class Minka(Rule):
         """Return the dimension with the largest evidence, in Laplace's approximation."""
         if spectrum.n < spectrum.d:
             raise DataError(
-                "'mle' needs at least as many rows as columns (`n_samples >= n_features`); the data has "
+                "'mle' needs at least as many rows as columns (`n_samples >= n_features`), but the data has "
                 f"{spectrum.n:g} rows and {spectrum.d} columns. Choose an integer or another rule."
             )
         if not spectrum.whole:
@@ -319,7 +319,7 @@ class Downstream(Rule):
 
     The score is that of ``estimator`` predicting y. The reduction is refitted in every fold, so there is no leakage
     from the held-out rows. ``tolerance`` None means one standard error of the best mean score. ``candidates`` are the
-    numbers of components to try; by default about twelve on a logarithmic scale.
+    numbers of components to try, by default about twelve on a logarithmic scale.
 
     Examples
     --------
@@ -355,7 +355,7 @@ class Downstream(Rule):
     def decide_by_scores(
         self, X: Any, y: np.ndarray, most: int, reduce: Callable[[Any, int], Callable[[Any], Any]]
     ) -> ComponentChoice:
-        """Return the choice by cross-validated scores; ``reduce(X_train, m)`` fits and returns a transform."""
+        """Return the choice by cross-validated scores. ``reduce(X_train, m)`` fits and returns a transform."""
         from sklearn.base import clone, is_classifier
         from sklearn.metrics import check_scoring
         from sklearn.model_selection import check_cv
@@ -385,7 +385,7 @@ class Downstream(Rule):
 
 @dataclass(frozen=True)
 class Fixed(Rule):
-    """Keep ``count`` components; None: all of them."""
+    """Keep ``count`` components. None means all of them."""
 
     count: int | None
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import eigh, less_rows_of, svd
-from lowland.arrays.namespace import ROUNDINGS, Array, as_double, rounding_in, to_numpy, xp_of
+from lowland.arrays.linalg import eigh, svd
+from lowland.arrays.namespace import ROUNDINGS, Array, as_double, device_of, rounding_in, to_numpy, xp_of
 from lowland.math.spectra.leading import fix_signs
 from lowland.math.statistics.labels import shown
 from lowland.math.statistics.moments import refuse_tiny_columns
@@ -49,7 +49,7 @@ def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = 
     between
         S_B, (d, d): the between-class scatter or covariance, with the same divisor.
     k
-        Number of directions; None keeps all.
+        Number of directions. None keeps all.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     """The same from fewer rows than columns: the (n, n) Gram matrix of the rows has the same nonzero eigenvalues."""
     xp = xp_of(X)
     n = X.shape[0]
-    C = less_rows_of(as_double(X), means, y) / n**0.5  # (n, d)
+    C = (as_double(X) - xp.take(means, xp.asarray(y, device=device_of(X)), axis=0)) / n**0.5  # (n, d)
     constant, deviations = _deviations(xp.sum(C * C, axis=0), means, rounding_in(X) ** 2)
     C = C / deviations[None, :]
     G = C @ C.T

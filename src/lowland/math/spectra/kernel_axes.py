@@ -15,7 +15,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import svd
 from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, rounding_of, to_numpy, xp_of
-from lowland.data.rows import Rows
+from lowland.data.rows import Rows, in_slabs
 from lowland.errors import DataError
 from lowland.math.distances.kernel_functions import (
     KernelMatrix,
@@ -24,7 +24,6 @@ from lowland.math.distances.kernel_functions import (
     rows_of,
     with_equal_means,
 )
-from lowland.math.distances.to_points import in_slabs
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.leading import (
@@ -238,16 +237,16 @@ def kernel_axes(
     K
         The symmetric matrix of the points' inner products in feature space, (n, n).
     k
-        Number of axes; None: all with a positive eigenvalue.
+        Number of axes. None means all with a positive eigenvalue.
     wanted
-        Solver options; None: LAPACK or an iterative solver, whichever is faster.
+        Solver options. None means LAPACK or an iterative solver, whichever is faster.
     run
         Shows progress and limits the memory.
 
     Returns
     -------
     KernelAxes
-        ``values`` (k,) λ, ``vectors`` (n, k) u; the points' coordinates are u √λ, those of a further point with the
+        ``values`` (k,) λ, ``vectors`` (n, k) u. The points' coordinates are u √λ, and those of a further point with the
         kernel values x with the n points (x - ``means``) @ ``coefficients``.
 
     Examples
@@ -267,15 +266,8 @@ def kernel_axes(
 
 def axes_of_rows(X: Array, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of all rows of X; the kernel matrix is kept if it fits the budget, else computed for each product."""
-    n, hold = X.shape[0], True
-    if _is_dense(n, wanted):
-        what = f"The {n} x {n} kernel matrix, its centered copy and its eigenvectors"
-        run.require(_dense_bytes(n), what, "Request fewer components with the solver 'auto', or use landmarks")
-    else:
-        width = (wanted.k or n) + 10
-        what = f"A Krylov basis of {8 * width} vectors of {n} numbers and their images"
-        run.require(18 * 8 * n * width, what, "Use landmarks")
-        hold = 1.5 * rows_of(X).dtype.itemsize * n * n <= run.budget
+    n = X.shape[0]
+    hold = _is_dense(n, wanted) or 1.5 * rows_of(X).dtype.itemsize * n * n <= run.budget
     return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
 
@@ -306,8 +298,7 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
         why = "as requested" if wanted.solver == "dense" else f"LAPACK is fastest for {k} of {n} eigenpairs"
         return _dense(matrix, run, k, why)
     A = DoubleCentered(matrix.rows, run)
-    solvers: dict[str, Solver] = {"arpack": "arpack", "randomized": "krylov", "auto": "krylov"}
-    solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else solvers[wanted.solver]
+    solver: Solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else "krylov"
     with blas_on_one_thread():  # the products have their own threads, and small problems do not benefit from more
         steps = wanted.power_steps if solver == "subspace" else wanted.max_iter
         rounding = max(ROUNDING, rounding_of(matrix.rows.dtype))

@@ -20,7 +20,7 @@ from lowland.math.statistics.rescaling import ordinary_unit, unit_of
 from lowland.run.progress import LAPACK
 from lowland.run.run import Run
 
-Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
+Solver = Literal["auto", "eigh", "krylov", "power", "subspace"]
 
 ALL_PAIRS_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
 _LARGE = 2000  # size of a matrix from which LAPACK takes a second or more
@@ -116,7 +116,7 @@ def leading_eigenpairs(
     if solver == "power":  # the textbook's block has k columns; two more guard against ties
         options = replace(options, oversamples=min(options.oversamples, 2))
     if k + options.oversamples >= n and solver != "eigh":  # an iteration on the whole space is a direct method
-        A, dense, solver = _formed(A, options.like_array, run), True, "eigh"
+        A, dense, solver = _formed(A, options.like_array), True, "eigh"
     if solver == "eigh":
         if n < _LARGE:
             return _finished(_direct(A, k), definite)
@@ -152,12 +152,11 @@ def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
     return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
 
 
-def _formed(A: Any, like_array: Array, run: Run) -> Array:
+def _formed(A: Any, like_array: Array) -> Array:
     """Form an operator as a matrix, by applying it to the identity."""
     if hasattr(A, "dtype"):
         return A
     n = A.shape[0]
-    run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
     return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
 
 
@@ -315,41 +314,7 @@ def _orthonormal_by_products(F: Array, negligible: float) -> Array:
     return F @ like(scale[:, None] * U[:, kept] / np.sqrt(values[kept])[None, :], F)
 
 
-def _arpack(A: Any, k: int, run: Run, options: Iteration) -> Eigenpairs:
-    """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
-    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
-
-    assert options.rng is not None
-    assert options.like_array is not None
-    n, home = A.shape[0], as_double(options.like_array[:1, ...])
-    host = to_numpy(as_double(A)) if hasattr(A, "dtype") and not on_accelerator(A) else None
-
-    def apply(v: np.ndarray) -> np.ndarray:
-        if host is not None:
-            return host @ v
-        return to_numpy(as_double(A @ like(v.reshape(n, -1), home))).reshape(v.shape)
-
-    operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
-    try:
-        start = options.rng.uniform(-1, 1, n)
-        values, vectors = eigsh(operator, k, v0=start, tol=options.tol, maxiter=options.max_iter)
-        converged = True
-    except ArpackNoConvergence as error:
-        values, vectors, converged = error.eigenvalues, error.eigenvectors, False
-        if len(values) < k:
-            raise ParameterError(
-                f"ARPACK converged for {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
-            ) from error
-    except ArpackError:  # a zero matrix, for which Lanczos fails
-        return _krylov(A, k, run, replace(options, oversamples=2, rounding=ROUNDING))
-    order = np.argsort(values)[::-1]
-    values, vectors = values[order], vectors[:, order]
-    residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
-    worst = float(residuals.max() / max(float(np.abs(values).max()), np.finfo(np.float64).tiny))
-    return Eigenpairs(like(values, home), like(vectors, home), residuals, "arpack", converged=converged, trace=(worst,))
-
-
-_ITERATIONS = {"krylov": _krylov, "power": _power, "subspace": _subspace, "arpack": _arpack}
+_ITERATIONS = {"krylov": _krylov, "power": _power, "subspace": _subspace}
 
 
 def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:

@@ -15,7 +15,6 @@ from lowland.math.statistics.moments import Total, without_zero_weights
 from lowland.run.run import Run
 
 _TILE = 128, 2048  # rows and columns converted at a time: few enough for the cache, enough that threads rarely meet
-_SHIFTED, _FEW_ROWS = 1 << 15, 256  # numbers, and rows at least, that are shifted and multiplied at a time
 
 
 @dataclass(frozen=True)
@@ -189,21 +188,8 @@ def centered_product(X: Any, mean: Array | None, V: Array) -> Array:
     if is_sparse(X):
         return X @ V - like(mean, V) @ V
     near, lost = _rounded(mean, X)
-    Z = _less_row_times(X, near, V) if isinstance(X, np.ndarray) else (X - near[None, :]) @ V
+    Z = (X - near[None, :]) @ V
     return Z if lost is None else Z - (lost @ V)[None, :]
-
-
-def _less_row_times(X: np.ndarray, row: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """(X - row) V, a few rows of X at a time, which stay in the cache: no copy of X is made."""
-    step = max(_FEW_ROWS, _SHIFTED // X.shape[1])
-    if X.shape[0] <= step // 4:
-        return (X - row) @ V
-    Z = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
-    shifted = work_space(step, X.shape[1], X.dtype)
-    for start in range(0, X.shape[0], step):
-        few = X[start : start + step]
-        np.matmul(np.subtract(few, row, out=shifted[: len(few)]), V, out=Z[start : start + step])
-    return Z
 
 
 def centered_transposed_product(X: Any, mean: Array | None, Y: Array) -> Array:

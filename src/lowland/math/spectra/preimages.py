@@ -33,11 +33,6 @@ class RidgePreImages:
         return K @ like(self.B, K)
 
 
-def require_ridge(p: int, run: Run) -> None:
-    """Raise an error, before allocating, where the regression does not fit the memory budget."""
-    run.require(3 * 8 * p * p, f"The ridge regression of pre-images on {p} points", "Use landmarks")
-
-
 def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> Array:
     """Return B with (K + αI) B = X, (p, d) float64, K the kernel of the coordinates with each other."""
     assert kernel.points is not None

@@ -54,6 +54,7 @@ _SMALL = 500  # rows and columns up to which the cost of a full decomposition is
 _WIDE = 2000  # smaller dimension above which an iteration may pay off for few components
 _FAR = 1e3  # ratio of squared mean to scatter above which the eigenproblem of their sum loses too many digits
 _FAINT = 1e-4  # eigenvalues below this fraction of the first are too inaccurate from float32 products
+_AS_ARPACK = 1e-11  # residual where ARPACK, which computes to machine precision, was asked for
 _CANCELLATION = 1e-8  # a remainder below this fraction of the total has lost too many digits by cancellation
 
 
@@ -178,9 +179,8 @@ def principal_axes(
         return _by_triangle(rows, run, wanted)
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
         return _by_rows(rows, run, wanted)
-    if chosen.name == "covariance_eigh":
-        run.require(bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance matrix", "Choose the randomized solver")
-    elif chosen.name == "randomized" or bytes_to_form(rows.d) > run.budget:
+    too_large = chosen.name != "covariance_eigh" and bytes_to_form(rows.d) > run.budget
+    if chosen.name == "randomized" or too_large:
         return _matrix_free(rows, run, wanted)
     moments = run.fold(rows, Moments.of, weights, name="summing moments")
     if moments.lost_digits:
@@ -204,7 +204,7 @@ def principal_axes_of_covariance(
     S
         A symmetric, positive semi-definite matrix, (d, d).
     k
-        Number of axes; None keeps all.
+        Number of axes. None keeps all.
     solver
         "auto" (LAPACK, or an iteration where it is faster), "covariance_eigh", "power", "arpack" or "randomized".
     options
@@ -245,8 +245,6 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
             "The solver 'full' would convert the sparse rows to dense ones. "
             "Choose the solver 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
-    height = rows.d if rows.n is None else min(rows.n, rows.d)
-    run.require(3 * 8 * height * rows.d, f"The {height} x {rows.d} triangular factor", "Choose the randomized solver")
     triangle = run.fold(rows, Triangle.of, wanted.weights, name="factorizing rows")
     columns = ColumnSummary(triangle.n, triangle.rows, triangle.mean, triangle.variances)
     R = as_double(triangle.R)
@@ -266,7 +264,6 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
 def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Fewer rows than columns: CC' is n x n and has the same nonzero eigenvalues; the axes are C'U, normalized."""
     n = int(rows.n or 0)
-    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix of the rows", "Choose the randomized solver")
     columns = _columns_of(rows, run, wanted)
     X, weights = without_zero_weights(rows.to_array(), wanted.weights)
     if wanted.dtype == np.float32 and not in_range_of_single(float(xp_of(columns.mean).max(columns.variances))):
@@ -296,13 +293,7 @@ def _matrix_free(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     size = float(xp_of(columns.mean).max(columns.variances))
     rows = in_range(rows, size)
     covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
-    return _decided(
-        columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], _cheap(rows), size)
-    )
-
-
-def _cheap(rows: Rows) -> bool:
-    return rows.is_sparse and rows.in_memory
+    return _decided(columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], size))
 
 
 def _columns_of(rows: Rows, run: Run, wanted: AxesRequest) -> ColumnSummary:
@@ -312,25 +303,16 @@ def _columns_of(rows: Rows, run: Run, wanted: AxesRequest) -> ColumnSummary:
 
 
 def _eigenpairs(
-    S: Any,
-    k: int,
-    run: Run,
-    wanted: AxesRequest,
-    like_array: Array | None = None,
-    sparse: bool = False,
-    size: float = 1.0,
+    S: Any, k: int, run: Run, wanted: AxesRequest, like_array: Array | None = None, size: float = 1.0
 ) -> Eigenpairs:
-    """The leading eigenpairs of a covariance by the chosen solver.
-
-    Products with sparse rows in memory are so cheap that ARPACK, one vector at a time, is faster than block methods.
-    """
-    solvers: dict[str, Solver] = {"power": "power", "arpack": "arpack", "randomized": "krylov"}
+    """The leading eigenpairs of a covariance by the chosen solver; "arpack" is the Krylov method to more digits."""
+    solvers: dict[str, Solver] = {"power": "power", "arpack": "krylov", "randomized": "krylov"}
     solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
-    if solver == "krylov":
-        solver = "subspace" if options.power_steps is not None else "arpack" if sparse else "krylov"
+    if wanted.solver.name == "randomized" and options.power_steps is not None:
+        solver = "subspace"
     iteration = Iteration(
         None if solver == "auto" and hasattr(S, "dtype") else options.rng(),
-        options.tol,
+        options.tol or (_AS_ARPACK if wanted.solver.name == "arpack" else 0.0),
         options.power_steps if solver == "subspace" else None,
         options.oversamples,
         like_array,
@@ -447,7 +429,7 @@ def singular_axes(
             RowsGram(rows, run, None, None, None),
             AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),
         )
-        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows), size)
+        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], size)
     rounding = rounding_of(rows.dtype)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
     return pairs, moments, pairs.outcome(chosen.reason, chosen.name)

@@ -103,7 +103,6 @@ def axes_of_incomplete_rows(
 
     A rule that needs the spectrum sees that of the unrestricted covariance, of d - 1 components and noise.
     """
-    run.require(6 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use fewer columns")
     start = independent_columns(found)
     units = deviations_of(found) if scale else np.ones(rows.d)
     count = rule.count if isinstance(rule, Fixed) else None

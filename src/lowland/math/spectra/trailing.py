@@ -18,10 +18,10 @@ import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import orthonormal
-from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, slices, to_numpy, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.errors import DataError, ParameterError, Stopped
-from lowland.kernels.graphs import level_shape
+from lowland.kernels.graphs import filter_step, level_shape
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import SparseOnDevice
 from lowland.run.memory import show_bytes
@@ -33,6 +33,7 @@ Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
 _DENSE_UP_TO = 500  # up to this size LAPACK is as fast as anything
 _SHIFT = 1e-14  # of the norm: below the eigenvalues of LLE, which are 1e-13 of it at 50,000 points on a surface
 _LARGER_SHIFTS = (1e-11, 1e-8)  # if the factorization breaks down
+_BLOCK = 1024  # rows of the diagonal blocks of a dense factorization
 _NULL_GAP = 10.0  # nonzero eigenvalues are at least this many shifts from zero
 _NULL_STEPS = 3
 _ROUNDING = 4e-15  # of the norm: smaller residuals cannot be reduced
@@ -42,6 +43,8 @@ _INNER_TOL = 1e-7  # residuals of the inverse; the last solve reduces those of A
 _GUARDS = 8  # additional columns of a filtered block: convergence depends on the first eigenvalue outside
 _SHARP = 4.0  # degree of the filter over √(λ_max/a); each pass amplifies the requested end by about cosh(2 · sharp)
 _LONG, _WIDEST = 100, 128  # degree above which a block is widened, and its most columns
+_TOGETHER = 1 << 14  # rows of a product
+_COPIES = 3  # of a block, at most
 _STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fall back to
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
@@ -239,7 +242,7 @@ def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator
     error = problem.failure(pairs)
     if not fits:
         raise DataError(
-            f"{error.marked} A factorization needs about {show_bytes(factor_bytes)}; the memory budget is "
+            f"{error.marked} A factorization needs about {show_bytes(factor_bytes)}, but the memory budget is "
             f"{show_bytes(run.budget)}."
         )
     raise error
@@ -286,8 +289,6 @@ def _dense(A: Any, m: int, run: Run) -> Eigenpairs:
     import scipy.linalg
     from scipy import sparse
 
-    n = A.shape[0]
-    run.require(3 * 8 * n * n, f"The dense matrix of size {n}", "Choose the solver 'auto'")
     D = np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
     with run.stage(LAPACK) as stage:
         stage.announce()
@@ -390,14 +391,46 @@ def _dense_lu(A: Any, shift: float, home: Array) -> Callable[[np.ndarray], np.nd
     row, column, each = (like(places, D, xp.int64) for places in (row, A.indices, each))
     D[row, column] = like(A.data, D)
     D[each, each] += shift
-    factors = xp.linalg.lu_factor(D)
+    factors = DenseFactors.of(D)
     del D
+    return lambda B: np.reshape(to_numpy(factors.solve(like(np.reshape(B, (n, -1)), factors.both))), B.shape)
 
-    def solve(B: np.ndarray) -> np.ndarray:
-        X = xp.linalg.lu_solve(*factors, like(np.reshape(B, (n, -1)), factors[0]))
-        return np.reshape(to_numpy(X), B.shape)
 
-    return solve
+@dataclass(frozen=True)
+class DenseFactors:
+    """L and U of a dense matrix on a device, for solves with few columns.
+
+    A triangular solve goes row by row, and a device waits at each of them. So the blocks on the diagonal are inverted
+    once, and everything else is products.
+    """
+
+    both: Array  # (n, n), L below the diagonal
+    order: Array  # (n,) rows of the matrix in the order of those of L
+    blocks: list[tuple[slice, Array, Array]]  # rows, and the inverses of their blocks of L and U
+
+    @classmethod
+    def of(cls, D: Array) -> DenseFactors:
+        """Factorize D (n, n) with partial pivoting."""
+        xp, n = xp_of(D), D.shape[0]
+        both, pivots = xp.linalg.lu_factor(D)
+        order = np.arange(n)
+        for i, j in enumerate(to_numpy(pivots).tolist()):  # they count from 1
+            order[i], order[j - 1] = order[j - 1], order[i]
+        blocks = []
+        for rows in slices(n, _BLOCK):
+            own, one = both[rows, rows], xp.eye(rows.stop - rows.start, dtype=D.dtype, device=device_of(D))
+            L = xp.linalg.solve_triangular(own, one, upper=False, unitriangular=True)
+            blocks.append((rows, L, xp.linalg.solve_triangular(own, one, upper=True)))
+        return cls(both, like(order, D, xp.int64), blocks)
+
+    def solve(self, B: Array) -> Array:
+        """Return X with D X = B, (n, c)."""
+        X = B[self.order]
+        for rows, L, _ in self.blocks:
+            X[rows] = L @ (X[rows] - self.both[rows, : rows.start] @ X[: rows.start])
+        for rows, _, U in reversed(self.blocks):
+            X[rows] = U @ (X[rows] - self.both[rows, rows.stop :] @ X[rows.stop :])
+        return X
 
 
 def _sparse_lu(A: Any, diagonal: np.ndarray, pivot: float, run: Run) -> Any:
@@ -467,15 +500,17 @@ def _by_filter(
         for _ in run.iterate("Chebyshev filter", problem.max_iter or _STEPS):
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
-            if degree > _LONG and 2 * X.shape[1] <= min(_WIDEST, A.shape[0] // 4):
+            room = 2 * _COPIES * 8 * A.shape[0] * X.shape[1] <= run.budget / 2
+            if degree > _LONG and room and 2 * X.shape[1] <= min(_WIDEST, A.shape[0] // 4):
                 values, X, residuals = _ritz(A, orthonormal(xp_of(X).concat([X, block(X.shape[1])], axis=1)))
                 continue
             if products + degree > most_products:
                 break
             products += degree
-            values, X, residuals = _ritz(A, orthonormal(_filtered(A, X, degree, a, top, together, run)))
-            pairs = Eigenpairs(values[:m], X[:, :m], residuals[:m], "filter", len(trace) + 1)
-            trace.append(problem.excess(pairs))
+            X = _filtered(A, X, degree, a, top, together, run)
+            X = orthonormal(X)
+            values, X, residuals = _ritz(A, X)
+            trace.append(problem.excess(Eigenpairs(values[:m], X[:0], residuals[:m], "filter")))
             if trace[-1] <= problem.tol:
                 break
     pairs = Eigenpairs(values[:m], to_numpy(X[:, :m]), residuals[:m], "filter", len(trace))
@@ -488,13 +523,19 @@ def _ritz(A: Any, X: Array) -> tuple[np.ndarray, Array, np.ndarray]:
     AX = A @ X
     H = to_numpy(X.T @ AX)
     values, W = np.linalg.eigh((H + H.T) / 2)
+    if isinstance(X, np.ndarray):  # in place: the block of millions of points is large
+        squares = np.zeros(len(values))
+        for rows in slices(len(X), _TOGETHER):
+            X[rows] = X[rows] @ W
+            squares += np.sum((AX[rows] @ W - X[rows] * values) ** 2, axis=0)
+        return values, X, np.sqrt(squares)
     turn = like(W, X)
     V = X @ turn
     return values, V, to_numpy(xp_of(X).linalg.vector_norm(AX @ turn - V * like(values, X), axis=0))
 
 
 def _filtered(A: Any, X: Array, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> Array:
-    """T_degree of A, with [a, top] mapped to [-1, 1], times X: by the recurrence, rows split among threads."""
+    """T_degree of A, with [a, top] mapped to [-1, 1], times X, which is overwritten; rows are split among threads."""
     center, half = (top + a) / 2, (top - a) / 2
     if not isinstance(X, np.ndarray):
         Y, Z = X, (A @ X - center * X) / half
@@ -507,18 +548,17 @@ def _filtered(A: Any, X: Array, degree: int, a: float, top: float, together: Run
     )  # below that, the overhead of threads is larger
     cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, threads + 1))
     cuts[0], cuts[-1] = 0, A.shape[0]
-    parts = [(slice(first, last), A[first:last]) for first, last in itertools.pairwise(cuts)]
+    parts = list(itertools.pairwise(cuts))
 
     def step(Y: np.ndarray, Z: np.ndarray, scale: float, back: float) -> None:
         """Replace Z by scale (A - center) Y - back Z."""
 
-        def advance(part: tuple[slice, Any]) -> None:
-            rows, A_rows = part
-            Z[rows] = scale * (A_rows @ Y - center * Y[rows]) - back * Z[rows]
+        def advance(part: tuple[int, int]) -> None:
+            filter_step(A.data, A.indices, A.indptr, *part, Y, Z, scale, center, back)
 
         together(parts, advance)
 
-    Y, Z = X.copy(), np.zeros_like(X)
+    Y, Z = X, np.zeros_like(X)
     step(Y, Z, 1 / half, 0.0)
     for _ in range(degree - 1):
         pulse()

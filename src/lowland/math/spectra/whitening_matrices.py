@@ -47,11 +47,11 @@ def whitening_matrix(
     kind
         "pca", "zca", "cholesky", "pca-cor" or "zca-cor".
     k
-        Number of leading directions to keep; None keeps all of nonzero variance.
+        Number of leading directions to keep. None keeps all of nonzero variance.
     variances
-        Variances of the columns, (d,), zero for a constant one; None means the diagonal of S.
+        Variances of the columns, (d,), zero for a constant one. None means the diagonal of S.
     tol
-        Directions below this fraction of the largest eigenvalue are dropped; None means rounding error.
+        Directions below this fraction of the largest eigenvalue are dropped. None means rounding error.
     run
         Shows progress and can be canceled.
 

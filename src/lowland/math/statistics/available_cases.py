@@ -13,6 +13,7 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.statistics.class_moments import ClassMoments, membership
 from lowland.math.statistics.moments import (
+    Sums,
     difference_underflows,
     loses_observed_squares,
     refuse_overflow,
@@ -98,15 +99,12 @@ class AvailableColumns:
 
 
 @dataclass(frozen=True)
-class AvailableSums:
+class AvailableSums(Sums):
     """Sums of observed values and their counts: matrices of the same shape."""
 
     n: np.ndarray  # (C,) rows
     counts: np.ndarray
     sums: np.ndarray
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.n + other.n, self.counts + other.counts, self.sums + other.sums)
 
     def is_finite(self) -> bool:
         """Whether infinity or an overflow is absent."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from lowland.arrays.linalg import gram, less_rows_of, shifted_with_sums
+from lowland.arrays.linalg import gram
 from lowland.arrays.namespace import Array, as_double, device_of, like, rounding_in, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.errors import ParameterError
@@ -109,7 +109,7 @@ class MomentsByClass:
         if not self.apart and (scatter := _by_difference(Y, seen, n)) is not None:
             return self._checked(ClassMoments(n, mean, scatter, rounding), X, y)
         near = xp.astype(mean, X.dtype)
-        Y = less_rows_of(X, near, y)
+        Y = X - xp.take(near, xp.asarray(y, device=device_of(X)), axis=0)
         lost = (mean - as_double(near)) * like(np.sqrt(n), mean)[:, None]  # the part of Y due to rounding the means
         if self.apart:
             members = (xp.asarray(np.flatnonzero(y == c), device=device_of(Y)) for c in range(self.classes))
@@ -153,7 +153,7 @@ def class_means(X: Array, y: np.ndarray, n: np.ndarray) -> Array:
 def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]:
     """The rows relative to a point near them, the class means, and the class means relative to it: no digits lost."""
     shift = shift_of(X, near=1.0)  # farther away, the means of the classes would hide their scatter
-    Y = X if shift is None else shifted_with_sums(X, shift)[0]
+    Y = X if shift is None else X - shift[None, :]
     if isinstance(Y, np.ndarray):
         sums = np.zeros((len(n), Y.shape[1]))
         for start in range(0, len(Y), _MEMBERS):

@@ -35,7 +35,7 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
         raise DataError("`y` contains infinity or a value too large. Label every row, or drop those rows.")
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
-            "Unknown label type: continuous. `y` contains fractions; class labels must be integers or strings."
+            "Unknown label type: continuous. `y` contains fractions, but class labels must be integers or strings."
         )
     if len(y) == 0:
         raise DataError("There are no labels. Check the data.")

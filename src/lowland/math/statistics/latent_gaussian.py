@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from lowland.arrays.records import record
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, warn
 from lowland.math.optimize.outcome import Outcome, iteration_limit
-from lowland.math.statistics.moments import Moments, without_zero_weights
+from lowland.math.statistics.moments import Moments, Sums, without_zero_weights
 from lowland.run.run import Run
 
 _SMALLER = 4  # m missing values: an m x m inverse, four patterns at a time, costs less than k x k systems up to m = 4k
@@ -179,7 +179,7 @@ _LONGEST = 64.0  # step of an extrapolation, in steps of plain iterations
 
 
 @dataclass(frozen=True)
-class Expected:
+class Expected(Sums):
     """Expected sums of incomplete rows under a model, in its units and around its mean, and their likelihood."""
 
     n: float  # sum of the weights
@@ -187,12 +187,6 @@ class Expected:
     sums: np.ndarray  # (d,)
     products: np.ndarray  # (d, d)
     log_likelihood: float
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.n + other.n, self.rows + other.rows, self.sums + other.sums, self.products + other.products,
-            self.log_likelihood + other.log_likelihood,
-        )  # fmt: skip
 
     def is_finite(self) -> bool:
         """Whether infinity or an overflow is absent."""

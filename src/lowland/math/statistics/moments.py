@@ -9,7 +9,7 @@ origin.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Self
 
 import numpy as np
@@ -19,8 +19,6 @@ from lowland.arrays.linalg import (
     column_squares,
     column_sums,
     gram,
-    shifted_gram,
-    shifted_with_sums,
     triangle,
 )
 from lowland.arrays.namespace import (
@@ -42,6 +40,19 @@ _NEAR = {4: 1, 8: 8}  # bytes of a number -> standard deviations between mean an
 _LEAST = {4: 2.0**-100, 8: 2.0**-1010}  # bytes of a number -> variance below which squares lose digits to underflow
 _OVERFLOW = 4.0  # reserve between a sum of squares and the largest number, for rounding and sums of two
 _COPY_FREELY = 1024  # rows; the cost of copying fewer is negligible
+
+
+class Sums:
+    """Base of the statistics, dataclasses, whose parts merge by adding each field."""
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        names = [each.name for each in fields(self)]  # type: ignore[arg-type]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent: as here where an earlier pass has checked the rows."""
+        return True
 
 
 class Scattered:
@@ -84,11 +95,8 @@ class Moments(Scattered):
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         shift = shift_of(X) if X.shape[0] else None
-        if weights is None and shift is not None:
-            n, (scatter, total) = float(X.shape[0]), shifted_gram(X, shift)
-        else:
-            shift, Y, total, n = _shifted(X, weights, shift)
-            scatter = gram(Y)
+        shift, Y, total, n = _shifted(X, weights, shift)
+        scatter = gram(Y)
         offset = total / n if n else total  # (d,) float64: mean of the chunk relative to the shift
         scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
         host = isinstance(scatter, np.ndarray)
@@ -378,7 +386,7 @@ def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, n
 def shift_of(X: Array, near: float | None = None) -> Array | None:
     """Return a point near the mean of the rows, (d,), to subtract from them; None where the origin is near enough.
 
-    ``near`` is the distance in standard deviations that is near enough; by default, it costs few digits.
+    ``near`` is the distance in standard deviations that is near enough. The default costs few digits.
     """
     xp = xp_of(X)
     sample = X[
@@ -386,7 +394,9 @@ def shift_of(X: Array, near: float | None = None) -> Array | None:
     ]  # spread over the chunk: its first rows may differ from the rest
     shift = xp.mean(sample, axis=0)  # (d,)
     near = near or _NEAR[4 if X.dtype == xp.float32 else 8]
-    if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= near * xp.std(sample, axis=0))):
+    if X.shape[0] <= _COPY_FREELY:
+        return shift
+    if bool(xp.all(xp.abs(shift) <= near * xp.sqrt(xp.mean((sample - shift) ** 2, axis=0)))):
         return None  # the copy would gain less than a bit, of 24, or six bits, of 53
     return shift
 
@@ -400,7 +410,8 @@ def _shifted(X: Array, weights: np.ndarray | None, shift: Array | None) -> tuple
     if shift is None:
         shift, Y, sums = zeros, X, column_sums(X)
     else:
-        Y, sums = shifted_with_sums(X, shift)
+        Y = X - shift[None, :]
+        sums = column_sums(Y)
     if weights is None:
         return shift, Y, sums, float(X.shape[0])
     root = xp.sqrt(like(weights, X))  # (m,)

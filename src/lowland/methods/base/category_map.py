@@ -28,7 +28,8 @@ class CategoryMap(Method):
         handle_unknown: Any
 
     categories_: list[np.ndarray | None] = attribute(
-        "Levels of each column, sorted; None for a column of numbers. None or NaN as the last one: missing values."
+        "Levels of each column, sorted, or None for a column of numbers. None or NaN as the last level stands for "
+        "missing values."
     )
 
     n_components_: int = attribute("Number of axes.")

@@ -14,7 +14,7 @@ from lowland.methods.base.params import param
 
 def ignored(default: Any, instead: str = "has no effect", *, package: str = "scikit-learn", **options: Any) -> Any:
     """Declare a parameter that is only accepted because another package has it."""
-    return param(default, f"Accepted for compatibility with {package}; {instead}.", **options)
+    return param(default, f"Accepted for compatibility with {package}. {instead[0].upper()}{instead[1:]}.", **options)
 
 
 def positional(default: Any, doc: str, **options: Any) -> Any:

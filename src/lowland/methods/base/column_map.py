@@ -83,7 +83,7 @@ class ColumnMap(Method, SelectorMixin, selects_columns=True, scale_free=True, sp
     path_: tuple[Step, ...] = attribute(
         "Steps of the search: number, action, feature, name, score, size and features after the step."
     )
-    classes_: np.ndarray | None = attribute("Class labels, sorted; None where y holds numbers.", "(n_classes,)")
+    classes_: np.ndarray | None = attribute("Class labels, sorted, or None where y holds numbers.", "(n_classes,)")
 
     @property
     def n_features_to_select_(self) -> int:

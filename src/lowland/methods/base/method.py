@@ -35,7 +35,7 @@ from lowland.data.open import (
     open_rows,
     opened_once,
 )
-from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
+from lowland.data.rows import Rows, in_slabs
 from lowland.data.table import Table
 from lowland.errors import (
     DataError,
@@ -59,7 +59,7 @@ from lowland.methods.base.params import (
     known_arguments,
     param,
 )
-from lowland.methods.base.plan import Plan, expected_seconds, plan_of
+from lowland.methods.base.plan import Plan, admit, plan_of
 from lowland.methods.base.traits import Traits
 from lowland.run.progress import expecting
 from lowland.run.run import Run, run_for
@@ -68,13 +68,19 @@ from lowland.run.settings import settings
 if TYPE_CHECKING:
     from lowland.methods.base.metric import Metric
 
-_FEW_ROWS = 2_000  # up to which a fit takes no time that is worth an estimate
-
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 class Fitted(SimpleNamespace):
     """What a fit keeps besides its public attributes: its parameters, and private results such as moments."""
+
+
+def _classes(labels: Any) -> int:
+    """The number of classes that labels hold: 1 for a numeric target, 2 without labels."""
+    if labels is None:
+        return 2
+    found = np.asarray(labels)
+    return 1 if found.dtype.kind == "f" else len(set(found.flat) if found.dtype.kind == "O" else np.unique(found))
 
 
 @functools.cache
@@ -156,11 +162,12 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if isinstance(y, str):
                 self.label_name_ = y  # so that transform can take the same frame or file
             self._admit_missing(rows)
+            rows = self._of_known_number(rows)
+            expected = admit(self, rows, _classes(labels) if self._traits.reads_y else 2)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)  # data that is refused changes nothing
             raise
-        expected = expected_seconds(self, rows) if (rows.n or 0) > _FEW_ROWS else None
         side = (min if self._traits.linear else max)(rows.n or 0, rows.d)  # of the matrix whose eigenvectors are found
         threads = blas_threads_for((rows.n or 0) * rows.d * side)
         with self._solving(), reported_to_callbacks(self), expecting(expected), threads:
@@ -179,9 +186,16 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         named = isinstance(y, str) and has_named_columns(X) and not isinstance(X, Table)
         rows = est._opened(X, **({"drop": [y]} if named else {}))
         est._check_kind(rows, least=None)
-        labels = None if y is None or isinstance(y, str) else np.asarray(y)
-        classes = 2 if labels is None else len(np.unique(labels)) if labels.dtype.kind != "f" else 1
-        return plan_of(est, rows, n_rows, classes)
+        return plan_of(est, rows, n_rows, 2 if isinstance(y, str) else _classes(y))
+
+    def _of_known_number(self, rows: Rows) -> Rows:
+        """Rows of which the number is known, on which the memory depends; a method that needs all rows reads them."""
+        if rows.n is not None or self._traits.reads_in_chunks(self._params):
+            return rows
+        found = open_rows(run_for(rows).to_array(rows, type(self).__name__))
+        found.names, found.source = rows.names, rows.source
+        self._admit_missing(found)
+        return found
 
     @contextmanager
     def _solving(self) -> Iterator[None]:
@@ -394,11 +408,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = self._opened(X, fitted=True, **selection)
         self._check_rows(rows, reset=False)
         self._admit_missing(rows)
-        if kept := self._kept_points():
-            from lowland.math.distances.to_points import in_slabs
-
-            rows = in_slabs(rows, kept)
-        return rows, run_for(rows)
+        return in_slabs(rows, self._working_width()), run_for(rows)
 
     def _generator(self) -> np.random.Generator:
         """The random number generator of a fit.
@@ -455,9 +465,9 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The number of coordinates."""
         return int(self.embedding_.shape[1] if "embedding_" in self._attributes else self._encoding().width)
 
-    def _kept_points(self) -> int:
-        """How many training points a new row is compared with: a slab of rows needs room for that many numbers each."""
-        return 0
+    def _working_width(self) -> int:
+        """How many numbers a new row needs while it is mapped, such as its distances to the training rows."""
+        return int(self.embedding_.shape[0]) if "embedding_" in self._attributes else 0
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k). A file or an iterable is opened once."""
@@ -540,10 +550,7 @@ class InvertibleMethod(Method):
                 f"`X` has {rows.d} columns, but {type(self).__name__} has {k} components. Use coordinates of "
                 "`transform`."
             )
-        most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
-        if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
-            rows = SlicedRows(rows, most)  # the output is wider than the input
-        return rows, run_for(rows)
+        return in_slabs(rows, self.n_features_in_), run_for(rows)
 
 
 def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:

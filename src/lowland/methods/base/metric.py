@@ -30,7 +30,7 @@ SKIP_MISSING = (  # for an error of NaN
 )
 METRIC_ATTRIBUTES = shared_attributes(
     categories_=(
-        "list[np.ndarray | None]", "Levels of each column of text or categories; None for a column of numbers.", "",
+        "list[np.ndarray | None]", "Levels of each column of text or categories, or None for a column of numbers.", "",
         "with metric='gower'",
     ),
     metric_columns_=(
@@ -43,7 +43,7 @@ METRIC_ATTRIBUTES = shared_attributes(
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its name, or as a function of two rows; "precomputed": X is a matrix of pairs."""
+    """A metric by its name, or as a function of two rows. "precomputed" means X is a matrix of pairs."""
 
     name: Any
     params: dict[str, Any] = field(default_factory=dict)

@@ -25,7 +25,7 @@ class MomentsMethod(Method):
     ``partial_fit`` only merges moments. The eigenproblem is solved when a fitted attribute is first read.
     """
 
-    n_samples_: int = attribute("Number of training rows; with weights, those of positive weight.")
+    n_samples_: int = attribute("Number of training rows. With weights, only those of positive weight count.")
 
     def _solve_moments(self, moments: Any, run: Run) -> None:
         """Set the fitted attributes from the moments."""

@@ -19,11 +19,12 @@ from lowland.math.embeddings.descent import (
     on_device,
 )
 from lowland.math.embeddings.starts import given_start, landmark_start, principal_start
+from lowland.math.neighbors.connectivity import Components
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.optimize.outcome import Divergence, Outcome
 from lowland.methods.base.method import param
 from lowland.methods.base.metric import METRIC_ATTRIBUTES, Metric
-from lowland.methods.base.neighborhood import GRAPH_ATTRIBUTES, Components, Neighborhood, all_rows_equal, with_left_out
+from lowland.methods.base.neighborhood import GRAPH_ATTRIBUTES, Neighborhood, all_rows_equal, with_left_out
 from lowland.methods.base.params import shared_attributes
 from lowland.methods.base.traits import Callback
 from lowland.run.run import Run, all_finite
@@ -48,9 +49,9 @@ def ignored_components_parameter() -> Any:
     """Declare the parameter ``disconnected`` of a method that also places components that are apart."""
     return param(
         "ignore",
-        "What to do if the neighbor graph is disconnected: 'ignore' leaves the components apart (rows without any "
+        "What to do if the neighbor graph is disconnected: 'ignore' leaves the components apart (points without any "
         "neighbor are NaN), 'connect' adds the shortest edges between them, 'largest' embeds only the largest one "
-        "(other rows are NaN), 'error' raises an error.",
+        "(other points are NaN), 'error' raises an error.",
     )
 
 
@@ -139,8 +140,7 @@ def principal_places(X: Array, metric: Metric, k: int, run: Run, rng: np.random.
 
 def lacks_components(X: Any, metric: Metric) -> bool:
     """Whether rows have no principal components: some values are missing, or categories."""
-    X = host_rows(X)
-    return metric.reads_text or (metric.skips_missing and not is_sparse(X) and not all_finite(X))
+    return metric.reads_text or (metric.skips_missing and not is_sparse(X) and not all_finite(host_rows(X)))
 
 
 def host_rows(X: Array) -> Any:

@@ -13,8 +13,8 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.sparse_rows import all_equal
-from lowland.math.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected, listed_sizes
-from lowland.math.neighbors.graph import NeighborGraph, given_graph
+from lowland.math.neighbors.connectivity import Components, Policy, ShortestBridges, connected, listed_sizes
+from lowland.math.neighbors.graph import NeighborGraph, given_graph, graph_without_edges
 from lowland.math.neighbors.search import NearestAmong, Search, nearest_neighbors, neighbors_within
 from lowland.methods.base.method import Method, param
 from lowland.methods.base.metric import Metric
@@ -31,7 +31,7 @@ _NO_DISTANCES = "Add the missing edges to X, set `disconnected='largest'` or 'ig
 
 GRAPH_ATTRIBUTES = shared_attributes(
     embedding_=(
-        "Array", "Coordinates of the training rows; NaN for rows that were left out.", "(n_samples_, n_components)",
+        "Array", "Coordinates of the training points, NaN for points that were left out.", "(n_samples_, n_components)",
     ),
     points_=(
         "Array | None",
@@ -42,7 +42,7 @@ GRAPH_ATTRIBUTES = shared_attributes(
     n_samples_=("int", "Number of training rows."),
     n_connected_components_=("int", "Number of connected components of the neighbor graph, as it was found."),
     component_labels_=(
-        "Array", "Connected component of each training row; 0 is the largest component.", "(n_samples_,)",
+        "Array", "Connected component of each training point. 0 is the largest.", "(n_samples_,)",
     ),
     embedded_mask_=("Array", "Whether each training row has coordinates.", "(n_samples_,)"),
     n_excluded_=("int", "Number of training rows left out of the embedding."),
@@ -62,14 +62,14 @@ def disconnected_parameter() -> Any:
     return param(
         "connect",
         "What to do if the neighbor graph is disconnected: 'connect' adds the shortest edges between its connected "
-        "components, 'largest' embeds only the largest one (other rows are NaN), 'ignore' leaves the graph as it is, "
+        "components, 'largest' embeds only the largest one (other points are NaN), 'ignore' leaves the graph as it is, "
         "'error' raises an error.",
     )
 
 
 def neighbors_algorithm_parameter() -> Any:
     """Declare the parameter ``neighbors_algorithm``."""
-    return param("auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate'.")
+    return param("auto", "Nearest-neighbor search: 'auto' chooses. All are exact except 'approximate'.")
 
 
 class GraphMethod(Method, attributes=GRAPH_ATTRIBUTES, takes_sparse=True):
@@ -83,34 +83,14 @@ class GraphMethod(Method, attributes=GRAPH_ATTRIBUTES, takes_sparse=True):
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self.fit(X, y, graph)._returned_embedding(X)
 
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
 
-
-@dataclass(frozen=True)
-class Components:
-    """A neighbor graph after the policy for its connected components, and which points are embedded."""
-
-    graph: NeighborGraph  # of the embedded points
-    labels: np.ndarray  # (n,) the component of each point, as it was found; 0 is the largest
-    kept: np.ndarray  # (n,) bool: the points that are embedded
-    n_edges_added: int = 0
-    recall: float = 1.0
-    recall_interval: tuple[float, float] = (1.0, 1.0)
-
-    def attributes(self, X: Array) -> dict[str, Any]:
-        """The fitted attributes that describe the components, as arrays of the library that the rows came in."""
-        xp = xp_of(X.data if is_sparse(X) else X)
-        return {
-            "n_samples_": len(self.labels),
-            "n_connected_components_": int(self.labels.max()) + 1,
-            "component_labels_": like(self.labels, X, xp.int64),
-            "embedded_mask_": like(self.kept, X, xp.bool),
-            "n_excluded_": int(np.sum(~self.kept)),
-            "n_edges_added_": self.n_edges_added,
-            "recall_": self.recall,
-            "recall_interval_": self.recall_interval,
-        }
+def keep_components(model: Any, found: Components, X: Array) -> None:
+    """Set the fitted attributes that describe the components, as arrays of the library that the rows came in."""
+    xp = xp_of(X.data if is_sparse(X) else X)
+    model.n_samples_, model.n_connected_components_ = len(found.labels), found.count
+    model.component_labels_, model.embedded_mask_ = like(found.labels, X, xp.int64), like(found.kept, X, xp.bool)
+    model.n_excluded_, model.n_edges_added_ = int(np.sum(~found.kept)), found.n_edges_added
+    model.recall_, model.recall_interval_ = found.graph.recall, found.graph.recall_interval
 
 
 @dataclass(frozen=True)
@@ -187,7 +167,7 @@ class Neighborhood:
             value = self.k if self.value is None else self.value
             warn(
                 f"{self.method}({self.parameter}={value}): {rows} of {graph.n} in the sparse X store fewer than {k} "
-                "distances (the diagonal does not count); all stored distances of these were used. Store more "
+                "distances (the diagonal does not count). All of these were used. Store more "
                 f"distances, or choose a smaller `{self.parameter}`.",
                 DataWarning,
             )
@@ -217,11 +197,9 @@ class Neighborhood:
             )
         if found.count > 1 and (self.policy != "ignore" or self.reports_ignored):
             self._report(found, graph)
-        return Components(
-            found.graph, found.labels, found.kept, len(found.bridges), graph.recall, graph.recall_interval
-        )
+        return found
 
-    def _report(self, found: ConnectedComponents, graph: NeighborGraph) -> None:
+    def _report(self, found: Components, graph: NeighborGraph) -> None:
         """Warn that the graph is disconnected and say what was done; raise an error if that is the policy."""
         fact, remedy = f"{self.method}: {found.fact}", self.remedy_for(graph)
         if self.policy == "error":
@@ -230,7 +208,8 @@ class Neighborhood:
             others = len(found.labels) - int(found.sizes[0])
             left = "other row is" if others == 1 else f"other {others} rows are"
             warn(
-                f"{fact}. Only the largest component is embedded; the {left} NaN. {remedy} to embed more.", DataWarning
+                f"{fact}. Only the largest component is embedded, and the {left} NaN. {remedy} to embed more.",
+                DataWarning,
             )
         elif self.policy == "ignore":
             warn(
@@ -239,7 +218,7 @@ class Neighborhood:
                 DataWarning,
             )
         else:
-            count, longest = len(found.bridges), found.bridges.max()
+            count, longest = found.n_edges_added, found.bridges.max()
             edges = f"1 edge, the shortest (length {longest:.3g})"
             if count > 1:
                 edges = f"{count} edges, the shortest ones (length up to {longest:.3g})"
@@ -251,13 +230,13 @@ class Neighborhood:
             return "Add edges to the graph"
         return self.remedy or ("Raise `radius`" if self.radius is not None else f"Raise `{self.parameter}`")
 
-    def split(self, graph: Any, label: np.ndarray, remedy: str) -> Components:
+    def split(self, label: np.ndarray, remedy: str) -> Components:
         """Apply the policy to the components of affinities.
 
         There are no distances to connect the components by: 'connect' leaves them as they are, with a warning.
         """
-        kept, count, sizes = np.ones(len(label), dtype=bool), int(label.max()) + 1, np.bincount(label)
-        if count > 1:
+        kept, sizes = np.ones(len(label), dtype=bool), np.bincount(label)
+        if (count := len(sizes)) > 1:
             fact = (
                 f"{self.method}: the affinities are disconnected, and the number of connected components is {count}: "
                 f"{listed_sizes(sizes)} rows, with no affinity between them beyond rounding error"
@@ -267,7 +246,7 @@ class Neighborhood:
             if self.policy == "largest":
                 kept, others = label == 0, len(label) - int(sizes[0])
                 left = "other row is" if others == 1 else f"other {others} rows are"
-                warn(f"{fact}. Only the largest component is embedded; the {left} NaN.", DataWarning)
+                warn(f"{fact}. Only the largest component is embedded, and the {left} NaN.", DataWarning)
             elif self.policy == "connect" or self.reports_ignored:
                 connecting = self.policy == "connect"
                 why = "Without distances they cannot be connected, so they" if connecting else "The components"
@@ -276,7 +255,7 @@ class Neighborhood:
                     f"{remedy}.",
                     DataWarning,
                 )
-        return Components(graph, label, kept)
+        return Components(graph_without_edges(len(label)), label, kept)
 
     def without_lone_points(self, found: Components) -> Components:
         """The graph of the points that have a neighbor or are one. The others are left out, with a warning."""
@@ -292,7 +271,8 @@ class Neighborhood:
         rows = "1 row has" if alone == 1 else f"{alone} rows have"
         how_many = "few" if alone <= 0.1 * len(kept) else "large number"
         warn(
-            f"{self.method}: {rows} no neighbor, so nothing determines the place: the coordinates are NaN (see "
+            f"{self.method}: {rows} no neighbor, so their positions are not determined and their coordinates are "
+            f"NaN (see "
             f"embedded_mask_; `A {how_many} of your vertices were disconnected from the manifold`). "
             f"{self.remedy_for(graph)} to embed all rows.",
             DataWarning,
@@ -351,8 +331,8 @@ def given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
         )
     if to.dtype.kind not in "iuf" or (to.dtype.kind == "f" and not np.all(to == np.floor(to))):
         raise DataError(
-            "UMAP(precomputed_knn): the first array has values that are no row numbers. Indices come first, distances "
-            "second; scikit-learn's kneighbors returns them the other way round."
+            "UMAP(precomputed_knn): the first array has values that are not row numbers. Pass indices first and "
+            "distances second. scikit-learn's kneighbors returns them in the other order."
         )
     if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
         raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
@@ -360,8 +340,8 @@ def given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
     twice = np.flatnonzero(np.any(np.diff(np.sort(to, axis=1), axis=1) == 0, axis=1))
     if len(twice):
         raise DataError(
-            f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once; "
-            "indices come first, distances second."
+            f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once, "
+            "with indices first and distances second."
         )
     order = np.lexsort((to, length), axis=1)  # ties go to the lower row number, as in a search
     to, length = np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1)

@@ -27,7 +27,7 @@ from lowland.math.embeddings.pairs import (
     scaled_neighbors,
 )
 from lowland.math.embeddings.starts import ColumnReduction, classical_start, principal_start
-from lowland.math.neighbors.connectivity import Policy
+from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances
 from lowland.math.optimize.outcome import Outcome
@@ -49,11 +49,11 @@ from lowland.methods.base.neighbor_embedding import (
     principal_places,
 )
 from lowland.methods.base.neighborhood import (
-    Components,
     Neighborhood,
     embedded_mask,
     graph_facts,
     join_equals,
+    keep_components,
     own_points,
     rows_at,
 )
@@ -67,7 +67,10 @@ _SNAPSHOTS = (0, 10, 30, 60, 100, 120, 140, 170, 200, 250, 300, 350, 450)
 
 
 def graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
-    """How many neighbors a fit to rows searches for; None: not among the rows, but after a reduction of the columns."""
+    """How many neighbors a fit to rows searches for.
+
+    None means not among the rows, but after a reduction of the columns.
+    """
     if d > COLUMNS and parameters["apply_pca"]:
         return None
     counts = PairCounts.of(n, parameters["n_neighbors"], parameters["MN_ratio"], parameters["FP_ratio"])
@@ -86,28 +89,32 @@ class PairEmbedding(
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int | None = positional(
         10,
-        "Number of neighbors that attract a row; None means 10, and above 10,000 rows 15 more for every factor of 10. "
-        "With few rows fewer are used.",
+        "Number of neighbors that attract a point. More of them preserve larger neighborhoods. None means 10, and "
+        "above 10,000 points 15 more for every factor of 10. With few points fewer are used.",
         at_least=1,
     )
-    MN_ratio: float = positional(0.5, "Mid-near pairs per neighbor.", at_least=0)
-    FP_ratio: float = positional(2.0, "Further pairs per neighbor.", above=0)
+    MN_ratio: float = positional(
+        0.5, "Mid-near pairs per neighbor. More of them emphasize the global arrangement.", at_least=0
+    )
+    FP_ratio: float = positional(2.0, "Further pairs per neighbor. More of them repel more, and are slower.", above=0)
     pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = positional(
-        None, "Your own pairs of neighbors, an (m, 2) array of row numbers; None: chosen.", wanted="an (m, 2) array"
+        None,
+        "Your own pairs of neighbors, an (m, 2) array of row numbers. None means that they are chosen.",
+        wanted="an (m, 2) array",
     )
     pair_MN: np.ndarray | Sequence[Sequence[int]] | None = positional(  # noqa: N815
-        None, "Your own mid-near pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+        None, "Your own mid-near pairs, an (m, 2) array. None means that they are drawn.", wanted="an (m, 2) array"
     )
     pair_FP: np.ndarray | Sequence[Sequence[int]] | None = positional(  # noqa: N815
-        None, "Your own further pairs, an (m, 2) array; None: drawn.", wanted="an (m, 2) array"
+        None, "Your own further pairs, an (m, 2) array. None means that they are drawn.", wanted="an (m, 2) array"
     )
     distance: str | Callable[..., float] = positional(
-        "euclidean", "Metric, as for all neighbor methods; 'precomputed': X holds distances; or a function of two rows."
+        "euclidean", "Distance metric, or 'precomputed': X holds distances, or a function of two points."
     )
     lr: float = positional(1.0, "Learning rate of Adam.", above=0)
     num_iters: int | Sequence[int] | np.ndarray = positional(
         (100, 100, 250),
-        "Iterations of the three phases; one number: those of the last, after 100 and 100.",
+        "Iterations of the three phases. One number sets those of the last, after 100 and 100.",
         wanted="an integer or three integers, at least 0",
     )
     verbose: bool = ignored(False, "set lowland.config(progress=...) instead", package="pacmap", positional=True)
@@ -118,7 +125,7 @@ class PairEmbedding(
         False, "pass a callback to fit instead, which receives snapshots", package="pacmap", positional=True
     )
     intermediate_snapshots: Sequence[int] = ignored(_SNAPSHOTS, package="pacmap", positional=True)
-    random_state: RandomState = positional(None, "Seed of the pairs and of a random start.", at_least=0)
+    random_state: RandomState = positional(None, "Seed of the pairs and of a random initialization.", at_least=0)
     save_tree: bool = ignored(False, "the model always keeps what transform needs", package="pacmap", positional=True)
     knn_backend: Literal["faiss", "annoy", "voyager"] = ignored(
         "faiss", "the search is chosen by its cost", package="pacmap"
@@ -126,23 +133,23 @@ class PairEmbedding(
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     init: Literal["pca", "random"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
-        "Initialization: 'pca' (classical scaling of 1,000 rows if values are missing or with distance='gower'), "
-        "'random', or an (n, n_components) array, whose columns are standardized.",
+        "Initialization: 'pca' (classical scaling of 1,000 points if values are missing or with "
+        "distance='gower'), 'random', or an (n, n_components) array, whose columns are standardized.",
         wanted="'pca', 'random' or an (n, n_components) array",
     )
     disconnected: Policy = ignored_components_parameter()
 
     points_: Array | None = attribute(
-        "Training rows that have coordinates, after the reduction of their columns; new rows are compared with them. "
-        "None if only distances are known.",
+        "Training points that have coordinates, after the reduction of their columns. New points are compared "
+        "with them. None if only distances are known.",
         "(n_samples_ - n_excluded_, n_features_in_ or 100)",
     )
     scales_: Array = attribute(
-        "Mean distance of each embedded row to its neighbors 4 to 6.", "(n_samples_ - n_excluded_,)"
+        "Mean distance of each embedded point to its neighbors 4 to 6.", "(n_samples_ - n_excluded_,)"
     )
-    n_neighbors_: int = attribute("Number of neighbors of each row that were used.")
-    n_mid_near_: int = attribute("Number of mid-near pairs of each row that were used.")
-    n_further_: int = attribute("Number of further pairs of each row that were used.")
+    n_neighbors_: int = attribute("Number of neighbors of each point that were used.")
+    n_mid_near_: int = attribute("Number of mid-near pairs of each point that were used.")
+    n_further_: int = attribute("Number of further pairs of each point that were used.")
     pair_neighbors_: Array = attribute("Pairs of neighbors, as row numbers.", "(pairs, 2)", saved=False)
     pair_MN_: Array = attribute(  # noqa: N815
         "Mid-near pairs, as row numbers.", "(pairs, 2)", saved=False
@@ -151,7 +158,7 @@ class PairEmbedding(
         "Further pairs at the start, as row numbers.", "(pairs, 2)", saved=False
     )
     reduction_: ColumnReduction | None = attribute(
-        "Mean and principal axes that rows are projected on before they are compared; None if they are not."
+        "Mean and principal axes on which points are projected before they are compared, or None if they are not."
     )
 
     def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
@@ -178,7 +185,7 @@ class PairEmbedding(
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = self._neighborhood(X)
         found = join_neighbors(neighborhood, self._neighbors(neighborhood, X, run, graph), X, run)
-        self.__dict__.update(found.attributes(X))
+        keep_components(self, found, X)
         self.points_ = None if neighborhood.metric.precomputed else own_points(X, rows, found.kept)
         problem = self._problem(rows_at(X, found.kept), found, run)
         embed(self, problem, found, X, run, callback, "lr")
@@ -253,11 +260,12 @@ class PairEmbedding(
         far = self._given("pair_FP", near.n)
         far = further_pairs(near, self.n_further_, self.seed_, run) if far is None else far
         rows = np.flatnonzero(found.kept)
-        tables = [like(pairs.table(rows), values, xp_of(values).int32) for pairs in (near, mid, far)]
+        tables = [pairs.table(rows, values) for pairs in (near, mid, far)]
         self.pair_neighbors_, self.pair_MN_, self.pair_FP_ = tables
         objective = PairForces(near, mid, far, pair_phases(self._iterations(), self.lr), self._adjustment(near))
         reason = f"{len(near.to):,} pairs of neighbors, {len(mid.to):,} mid-near and {len(far.to):,} further pairs"
-        start = np.zeros((near.n, self.n_components)) if are_equal(self, X, graph) else self._start(P, run)
+        given = X if self.reduction_ is None else P
+        start = np.zeros((near.n, self.n_components)) if are_equal(self, X, graph) else self._start(given, run)
         return EmbeddingProblem(objective, np.ascontiguousarray(start, dtype=np.float32), Outcome("Adam", reason))
 
     def _near(self, found: Components, scales: np.ndarray, run: Run) -> Pairs:
@@ -270,7 +278,7 @@ class PairEmbedding(
         return scaled_neighbors(own, scales, self.n_neighbors_, run) + Pairs(bridges.start, bridges.to)
 
     def _adjustment(self, near: Pairs) -> LocalAdjustment | None:
-        """What changes after the first two phases; None: nothing."""
+        """What changes after the first two phases. None means nothing."""
         return None
 
     def _given(self, name: str, n: int) -> Pairs | None:
@@ -308,10 +316,11 @@ class PairEmbedding(
             Z = principal_places(P, self._measure(), k, run, rng)
             return Z * (_START / (float(np.abs(Z).max()) or 1.0))
         values = P.data if is_sparse(P) else P
-        low, high = float(values.min(initial=0.0 if is_sparse(P) else np.inf)), float(values.max(initial=-np.inf))
+        low, high = (float(extreme(values)) for extreme in (xp_of(values).min, xp_of(values).max))
+        low = min(low, 0.0) if is_sparse(P) else low
         unit = float(power_of_two(np.float64(max(abs(low), abs(high)))))
         span = high / unit - (0.0 if self.distance == "precomputed" else low / unit)
-        scaled = P / P.dtype.type(unit)
+        scaled = P / unit
         find = classical_start if self.distance == "precomputed" else principal_start
         return find(scaled, k, run, rng) * (_START / (span or 1.0))
 
@@ -320,9 +329,6 @@ class PairEmbedding(
         return is_sparse(P) and self._measure().precomputed
 
     # --- new rows ---
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
 
     def _encoding(self) -> Callable[[Array], Array]:
         kept = embedded_mask(self)

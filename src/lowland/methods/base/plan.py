@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lowland.arrays.namespace import is_sparse, on_accelerator
 from lowland.data.rows import DaskRows, Rows
-from lowland.errors import DataError, DataWarning, warn
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError, warn
 from lowland.run import memory
-from lowland.run.cost import REFERENCE, Rates, Size, Steps, machine_rates, peak_bytes
+from lowland.run.cost import REFERENCE, CostStep, Rates, Size, Steps, machine_rates, peak_bytes
 from lowland.run.memory import show_bytes
 from lowland.run.progress import in_words
 from lowland.run.settings import settings
@@ -32,7 +33,11 @@ _CHEAPER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"n_landmarks": LANDMARKS}, _LANDMARKS),
     ({"neighbors_algorithm": "approximate"}, "Neighbors may be missed. `recall_` is the fraction found."),
     ({"n_neighbors": 15}, "A graph of 15 neighbors replaces the kernel of all pairs."),
+    ({"affinity": "nearest_neighbors"}, "A graph of neighbors replaces the kernel of all pairs."),
     ({"svd_solver": "randomized"}, "The eigenvalues agree to the tolerance of the solver."),
+    ({"statistic": "pearson"}, "Only linear relations count."),
+    ({"training": "batch"}, "The rows are read in chunks, and the map is another one of about the same quality."),
+    ({"hidden_layer_sizes": None}, "The layers have the usual width."),
 )  # fmt: skip
 
 
@@ -122,14 +127,19 @@ def size_of(rows: Rows, n: int | None = None, classes: int = 2) -> Size | None:
         return None
     X: Any = getattr(rows, "X", None)
     density = X.nnz / max(1, X.shape[0] * X.shape[1]) if is_sparse(X) else 1.0
-    return Size(n, rows.d, rows.dtype.itemsize, density, rows.in_memory, classes)
+    slab = 0 if isinstance(rows, DaskRows) else rows.slab_bytes  # workers hold the blocks of a cluster
+    return Size(n, rows.d, rows.dtype.itemsize, density, rows.in_memory, classes, slab)
 
 
 def steps_of(est: Method, size: Size, **changed: Any) -> Steps:
     """Return the steps of a fit with the parameters of the estimator, of which some may be changed."""
-    cost, params = est._traits.cost, vars(est._params)
-    assert cost is not None
-    return cost(size, type(type(est).__name__, (), {**params, **changed}))
+    traits = est._traits
+    assert traits.cost is not None
+    params = SimpleNamespace(**{**vars(est._params), **changed, "method_name": type(est).__name__})
+    steps = traits.cost(size, params)
+    if size.in_memory or traits.reads_in_chunks(params):
+        return steps
+    return (CostStep("reading the rows", {"bytes": 8 * size.bytes}, 2 * size.bytes, size.bytes, 1), *steps)
 
 
 def seconds_of(steps: Steps, rates: Rates | None = None) -> float:
@@ -154,12 +164,11 @@ def plan_of(est: Method, rows: Rows, n: int | None = None, classes: int = 2) -> 
     assert size is not None
     if on_accelerator(getattr(rows, "X", None)):
         notes.append("The rows are on a device. Time and memory are those of this computer's processor.")
-    steps, streams = steps_of(est, size), est._traits.streams
-    loaded = not rows.in_memory and not streams and not (est._traits.streams_with_landmarks and est.n_landmarks)
+    steps = steps_of(est, size)
     planned = tuple(PlannedStep(s.name, seconds_of((s,)), s.peak) for s in steps)
     return Plan(
         type(est).__name__, size.n, size.d, planned, sum(s.passes for s in steps) or 1, seconds_of(steps),
-        peak_bytes(steps) + (2 * size.bytes if loaded else 0), size.bytes if rows.in_memory else 0.0, size.budget,
+        peak_bytes(steps), size.bytes if rows.in_memory else 0.0, size.budget,
         settings().thread_count, tuple(cheaper(est, size, rows)), tuple(notes),
     )  # fmt: skip
 
@@ -171,13 +180,16 @@ def cheaper(est: Method, size: Size, rows: Rows | None = None) -> Iterator[Cheap
     found = []
     for changes, accuracy in _CHEAPER:
         fresh = all(name in params and params[name] != value for name, value in changes.items())
-        if not fresh or (params.get("n_landmarks") or size.n) <= LANDMARKS:
+        few = {"n_landmarks", "n_neighbors"} & changes.keys() and (params.get("n_landmarks") or size.n) <= LANDMARKS
+        if not fresh or few:
             continue
         if "n_neighbors" in changes and params["n_neighbors"] is not None:
             continue
         other = steps_of(est, size, **changes)
         time, used = seconds_of(other), peak_bytes(other)
-        if min(time / max(seconds, 1e-3), used / max(most, 1e6)) < 2 / 3 and time < 1.5 * seconds:
+        faster, smaller = 1.5 * time < seconds > 0.01, 1.5 * used < most > 1e6
+        saves = (faster or smaller) and time < 1.5 * seconds
+        if saves or used <= size.budget < most:
             change = ", ".join(f"{name}={value!r}" for name, value in changes.items())
             found.append(Cheaper(f"{type(est).__name__}({change})", time, used, accuracy))
     if est._traits.study.beyond == "sample" and size.n > 2 * SAMPLE:
@@ -195,19 +207,26 @@ def cheaper(est: Method, size: Size, rows: Rows | None = None) -> Iterator[Cheap
 # --- before the work of a fit -----------------------------------------------------------------------------------------
 
 
-def expected_seconds(est: Method, rows: Rows) -> float | None:
-    """Return how long a fit is expected to take, and warn if there is a much faster way; None for a short fit.
+def admit(est: Method, rows: Rows, classes: int = 2) -> float | None:
+    """Raise an error if a fit needs more memory than the budget; return how long it will take, None if not long.
 
-    The rates are measured only if the fit is not short on any machine.
+    Warn if it takes minutes and there is a much faster way. The rates are measured only if the fit is not short on any
+    machine.
     """
-    size = size_of(rows)
-    if size is None or est._traits.cost is None or est._params is None:
+    size = size_of(rows, rows.n or max(rows.d, est._traits.min_rows), classes)  # of chunks, the number may not be known
+    if size is None or est._traits.cost is None:  # a method that a user has written may not say what it costs
         return None
-    if seconds_of(steps_of(est, size), REFERENCE) < SLOW / 10:
+    try:
+        steps = steps_of(est, size)
+    except (ParameterError, TypeError, ValueError):  # the fit refuses such a parameter, or does not need it for a graph
         return None
-    steps = steps_of(est, size)
-    seconds, needed = seconds_of(steps), peak_bytes(steps)
-    better = next(cheaper(est, size, rows), None) if seconds > SLOW and needed <= size.budget else None
+    needed = peak_bytes(steps)
+    if needed > size.budget:
+        raise _refusal(est, size, steps, rows)
+    if rows.n is None or seconds_of(steps, REFERENCE) < SLOW / 10:
+        return None
+    seconds = seconds_of(steps)
+    better = next(cheaper(est, size, rows), None) if seconds > SLOW else None
     if better is not None and better.seconds is not None and MUCH * better.seconds < seconds:
         warn(
             f"{type(est).__name__} of {size.n:,} rows takes {_about(seconds)} and "
@@ -218,16 +237,25 @@ def expected_seconds(est: Method, rows: Rows) -> float | None:
     return seconds
 
 
-def require_memory(est: Method, size: Size, remedy: str) -> None:
-    """Raise an error if a fit needs more memory than the budget; it names what needs less, or else the remedy."""
-    steps = steps_of(est, size)
-    if (needed := peak_bytes(steps)) <= size.budget:
-        return
-    less = next((c for c in cheaper(est, size) if c.seconds and c.bytes and c.bytes <= size.budget), None)
-    if less is not None and less.seconds is not None:
-        remedy = f"Use `{less.change}`, which takes {_about(less.seconds)}"
-    what = f"{type(est).__name__} of {size.n:,} rows, which takes {_about(seconds_of(steps))},"
-    memory.require(needed, size.budget, what, remedy)
+def _refusal(est: Method, size: Size, steps: Steps, rows: Rows) -> MemoryBudgetError:
+    """The error for a fit beyond the budget: the step that needs most, and what needs less."""
+    largest, needed = max(steps, key=lambda step: max(step.peak, step.held)), peak_bytes(steps)
+    less = next((c for c in cheaper(est, size, rows) if c.bytes is not None and c.bytes <= size.budget), None)
+    remedy = _smaller(est, size) if less is None else f"Use `{less.change}`, which takes {_about(less.seconds or 0)}"
+    count = "" if rows.n is None else f"{size.n:,} rows and "
+    what = f"{type(est).__name__} of {count}{size.d:,} columns ({largest.name})"
+    return memory.beyond(what, needed, size.budget, remedy)
+
+
+def _smaller(est: Method, size: Size) -> str:
+    """Which number saves memory if it is smaller: a parameter, or that of rows or columns."""
+    params, needed = vars(est._params), 0.9 * peak_bytes(steps_of(est, size))
+    for name in ("n_landmarks", "n_neighbors"):
+        if name in params and peak_bytes(steps_of(est, size, **{name: (params[name] or size.n) // 4 + 1})) < needed:
+            return f"Set a smaller `{name}`" if params[name] else f"Set `{name}`"
+    halves = {"rows": replace(size, n=size.n // 2 + 1), "columns": replace(size, d=size.d // 2 + 1)}
+    words = min(halves, key=lambda words: peak_bytes(steps_of(est, halves[words])))
+    return f"Use fewer {words}"
 
 
 # --- the number of rows -----------------------------------------------------------------------------------------------

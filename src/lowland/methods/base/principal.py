@@ -26,7 +26,7 @@ PRINCIPAL_ATTRIBUTES = shared_attributes(
     singular_values_=("Array", "Singular values of the centered data.", "(n_components_,)"),
     mean_=("Array", "Mean of each column, in float64.", "(n_features_in_,)"),
     scale_=(
-        "Array | None", "Standard deviation by which each column was divided; None without scaling.",
+        "Array | None", "Standard deviation by which each column was divided, or None without scaling.",
         "(n_features_in_,)",
     ),
     noise_variance_=("float", "Mean variance of the discarded components."),
@@ -36,7 +36,7 @@ PRINCIPAL_ATTRIBUTES = shared_attributes(
     n_effective_=("float", "Sum of the sample weights; the number of training rows without weights."),
     choice_=("ComponentChoice", "Number of components, the rule that chose it, and the reason."),
     solver_=("Outcome", "Solver that was used, the reason for it, and its convergence."),
-    n_iter_=("int", "Number of iterations; 0 for a direct solver."),
+    n_iter_=("int", "Number of iterations, or 0 for a direct solver."),
 )  # fmt: skip
 
 

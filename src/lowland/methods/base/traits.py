@@ -52,6 +52,8 @@ class Traits:
     group: str = "Other"  # the heading under which lists show it: one of registry.GROUPS
     streams: bool = False  # whether files are read in chunks and may be larger than memory
     streams_with_landmarks: bool = False  # the same, if n_landmarks is set
+    # For which parameters a method that streams needs all rows at once, as a function and in words.
+    all_rows: tuple[Callable[[Any], bool], str] | None = None
     order_free: bool = True  # whether permuting the rows only permutes the result
     # What the columns contain: "counts" are not negative; "categories" may be text, "mixed" columns numbers or text.
     reads: Literal["numbers", "counts", "categories", "mixed"] = "numbers"
@@ -75,6 +77,10 @@ class Traits:
     warm: Mapping[str, Any] | None = None
     tolerance: float = 1e-10  # to which engines and chunk sizes agree, relative to the largest coordinate
     quick: Mapping[str, Any] = field(default_factory=dict)  # parameters for a fast fit in tests
+
+    def reads_in_chunks(self, params: Any) -> bool:
+        """Whether a fit with these parameters reads the rows in chunks."""
+        return (self.streams or self.streams_with_landmarks) and not (self.all_rows and self.all_rows[0](params))
 
     @property
     def learns_labels_in_study(self) -> bool:

@@ -9,7 +9,7 @@ import { button, choice, facts, glyph, replace } from "./elements.js";
 import { attempt, notice } from "./notices.js";
 import { asPercent } from "./words.js";
 
-export const CLASS_NAMES = ["reliable", "uncertain", "unreliable"];
+const CLASS_NAMES = ["reliable", "uncertain", "unreliable"];
 /** @type {Record<string, string>} */
 const POINT_VALUES = { class: "Reliability", p: "p-value", stability: "Stability", region: "Dense regions" };
 const MOST_GROUPS = 100; // classes that are tested

@@ -7,7 +7,7 @@ import { actionMenu, button, glyph, replace } from "./elements.js";
 import { attempt } from "./notices.js";
 
 /** @type {Record<Role, string>} */
-export const ROLES = {
+const ROLES = {
   feature: "Feature: the maps are computed from it",
   label: "Label: colors the points",
   id: "Name of the row",
@@ -52,7 +52,7 @@ function columnFacts(column) {
 }
 
 /** @type {(app: App, column: ColumnRecord, role: Role) => Promise<void>} */
-export async function setRole(app, column, role) {
+async function setRole(app, column, role) {
   const table = /** @type {TableRecord} */ (app.store.table);
   /** @type {Record<string, Role>} */
   const roles = {};

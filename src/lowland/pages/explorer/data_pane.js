@@ -20,6 +20,12 @@ const SCALE_NOTES = {
   standard: "Mean 0 and standard deviation 1 in every column.",
   none: "Columns with a large variance dominate the maps.",
 };
+/** @type {(table: TableRecord) => string} */
+const scaleNote = ({ scale = "auto", scaled, has_images }) => {
+  if (scale === "auto" && has_images) return "Pixels share one unit, so they stay as they are.";
+  if (scale === "auto" && scaled === "tf-idf") return "These are counts, so they are weighted by TF-IDF.";
+  return SCALE_NOTES[scale];
+};
 /** @type {[string, string][]} */
 const REPLACEMENTS = [
   ["median", "median of the column"],
@@ -148,7 +154,7 @@ export function dataPane(app) {
       labeled(
         "Scale of the features",
         choice(SCALES, table.scale ?? "auto", (value) => change({ scale: value })),
-        SCALE_NOTES[table.scale ?? "auto"],
+        scaleNote(table),
       ),
     );
     columns.fill();
@@ -287,7 +293,7 @@ const concerned = (name) => CONCERNED.find(([ending]) => ending.test(name))?.[1]
 
 // How to read the file, if it was not recognized.
 /** @type {(app: App, done?: () => void) => HTMLElement} */
-export function readingForm(app, done) {
+function readingForm(app, done) {
   const table = /** @type {TableRecord} */ (app.store.table);
   const options = concerned(table.source ?? table.name);
   const offers = (name) => options === null || options.includes(name);

@@ -28,7 +28,7 @@ const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
 // A text as the value of a parameter; throws a sentence if it is none. Limits are checked here, the rest by the server.
 /** @type {(parameter: ParameterRecord, text: string) => unknown} */
-export function parseParameter(parameter, text) {
+function parseParameter(parameter, text) {
   const { name, choices, words, limits = {} } = parameter;
   const written = text.trim();
   const fail = () => {

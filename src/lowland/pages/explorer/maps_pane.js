@@ -9,17 +9,8 @@ import { askText, askYes, attempt, notice } from "./notices.js";
 import { isActive } from "./store.js";
 import { asPercent, asPython } from "./words.js";
 
-/** @type {Record<string, string>} */
-export const STATES = {
-  queued: "waiting",
-  running: "being computed",
-  done: "done",
-  failed: "failed",
-  canceled: "canceled",
-  broken: "interrupted",
-};
 export const OUTDATED = "Computed from other columns, labels, weights or scales than the table has now.";
-export const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
+const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
 
 // How far a map is: stage, percent and time left, as far as they are known.
 /** @type {(map: MapRecord) => string} */
@@ -84,7 +75,7 @@ export function outdatedBar(app) {
 }
 
 /** @type {(app: App, map: MapRecord) => Promise<void>} */
-export async function renameMap(app, map) {
+async function renameMap(app, map) {
   const name = await askText("Rename the map", { value: map.name });
   if (name) await attempt(() => patchJson(`/maps/${map.id}`, { name }));
 }
@@ -272,6 +263,8 @@ export function mapsPane(app) {
 /** @type {(app: App, before: MapRecord | undefined, map: MapRecord) => void} */
 export function tellOfEnd(app, before, map) {
   if (!before || before.status === map.status || !isActive(before)) return;
-  if (map.status === "failed" || map.status === "broken")
-    notice(`${map.name}: ${mapState(map)}`, "problem", ["Details", () => app.focusMap(map.id)]);
+  if (map.status !== "failed" && map.status !== "broken") return;
+  const said = mapState(map);
+  const named = said.startsWith(`${map.method}(`) ? said : `${map.name}: ${said}`; // an error may name the method
+  notice(named, "problem", ["Details", () => app.focusMap(map.id)]);
 }

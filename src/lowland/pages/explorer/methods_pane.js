@@ -8,7 +8,7 @@ import { parameterForm } from "./form.js";
 import { attempt, notice } from "./notices.js";
 import { debounced, isActive } from "./store.js";
 
-export const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
+const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
 // The summary without the name in front of it.
 /** @type {(method: MethodRecord) => string} */
 const shortSummary = (method) => {

@@ -10,7 +10,7 @@ const ARCHIVE = ".lowland-session";
 
 // Send a file, with its progress shown and a button to cancel; then open the table.
 /** @type {(app: App, file: File) => Promise<void>} */
-export async function sendData(app, file) {
+async function sendData(app, file) {
   const { session } = app.store;
   const limit = session?.limits?.upload_bytes;
   if (limit && file.size > limit) {
@@ -47,14 +47,14 @@ export async function sendData(app, file) {
 }
 
 /** @type {(app: App, path: string, read?: object) => Promise<TableRecord | undefined>} */
-export async function openPath(app, path, read = {}) {
+async function openPath(app, path, read = {}) {
   const table = await attempt(() => postJson("/tables", { path, read }));
   if (table) await app.showTable(table);
   return table;
 }
 
 /** @type {(app: App, name: string) => Promise<void>} */
-export async function openExample(app, name) {
+async function openExample(app, name) {
   const table = await attempt(() => postJson("/examples", { name }));
   if (table) await app.showTable(table);
 }

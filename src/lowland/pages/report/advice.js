@@ -53,8 +53,8 @@ export const adviceLines = () =>
 
 /** @type {(section: HTMLElement) => boolean} */
 export function adviceSection(section) {
+  if (!study.advice.length) return false; // as in the explorer
   section.append(el("h2", { id: "advice-title" }, "Advice"));
-  if (!study.advice.length) section.append(el("p", null, "No advice is available."));
   const cards = study.advice.map((advice, i) =>
     el(
       "article",
@@ -65,6 +65,6 @@ export function adviceSection(section) {
       evidenceOf(advice),
     ),
   );
-  if (cards.length) section.append(cards[0], el("div", { class: "cards" }, cards.slice(1)));
+  section.append(cards[0], el("div", { class: "cards" }, cards.slice(1)));
   return true;
 }

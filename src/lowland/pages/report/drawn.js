@@ -10,7 +10,7 @@ const CONTOURS = "contours ";
 
 // A surface as the overlay reads it: rows of heights, null where there is none.
 /** @type {(surface: Omit<StudySurface, "heights">, heights: NumberArray) => SurfaceRecord} */
-export const surfaceOf = (surface, heights) => ({
+const surfaceOf = (surface, heights) => ({
   ...surface,
   heights: surface.y.map((_, row) =>
     surface.x.map((__, column) => {

@@ -91,7 +91,7 @@ function openTarget() {
 function beforePrint() {
   setPrinting(true);
   drawClouds(true);
-  find("maps").before(find("advice"));
+  if (advice.isConnected) find("maps").before(advice);
   for (const node of document.querySelectorAll("details")) {
     node.dataset.was = node.open ? "open" : "";
     node.open = !node.classList.contains("prepared");
@@ -100,10 +100,11 @@ function beforePrint() {
 
 function afterPrint() {
   setPrinting(false);
-  find("maps").after(find("advice"));
+  if (advice.isConnected) find("maps").after(advice);
   for (const node of document.querySelectorAll("details")) node.open = node.dataset.was === "open";
 }
 
+const advice = find("advice"); // which some reports do not have
 nameColors();
 titleSection();
 for (const [id, title, build] of SECTIONS) {

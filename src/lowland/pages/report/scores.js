@@ -10,10 +10,7 @@ const MOST_MEASURES = 8; // columns shown at first; the others can be chosen
 const scoresTable = { by: null, down: false, hidden: new Set() };
 export const SEEN =
   "† computed with the labels to which the method was fitted, so the value is optimistic. It is never marked as best and is sorted last.";
-export const dagger = () => [
-  el("span", { "aria-hidden": "true" }, "†"),
-  unseen(" (the method was fitted to these labels)"),
-];
+const dagger = () => [el("span", { "aria-hidden": "true" }, "†"), unseen(" (the method was fitted to these labels)")];
 export const FROM_DISK = "* From the cache: time and memory are those of the original fit.";
 
 /** @type {() => ScoreColumn[]} */

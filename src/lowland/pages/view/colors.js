@@ -46,7 +46,7 @@ export const COLORS = [
   "#7f5a8b",
   "#a5df9a",
 ];
-export const SHAPES = ["disc", "square", "triangle", "diamond", "wedge", "cross"];
+const SHAPES = ["disc", "square", "triangle", "diamond", "wedge", "cross"];
 export const LOOKS = COLORS.length * SHAPES.length; // further classes repeat these markers
 export const MISSING = 255; // the shade of a missing value
 

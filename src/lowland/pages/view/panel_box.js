@@ -5,7 +5,7 @@ import { icon } from "./icons.js";
 
 export const HOME = { zoom: 1, x: 0, y: 0 }; // the zoom at first
 /** @type {Record<string, string>} */
-export const STATUS = {
+const STATUS = {
   queued: "Waiting to be computed",
   running: "Being computed",
   failed: "Failed",

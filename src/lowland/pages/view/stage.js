@@ -111,7 +111,8 @@ export class Stage {
         rects,
         this.view.panels.map((panel) => panel.key),
       ]);
-    if (said === this.measured) return false;
+    const isNew = this.view.panels.some((panel, i) => rects[i] && !panel.rect); // as when it is opened again at once
+    if (said === this.measured && !isNew) return false;
     this.measured = said;
     this.view.panels.forEach((panel, i) => {
       panel.rect = rects[i];
