@@ -140,6 +140,7 @@ app.takeTable = (table) => {
 };
 // Changes come by events, which may overtake the answer to a request: what is known of a table is newer than the answer.
 app.showTable = async (table) => {
+  if (gone.has(table.id)) return; // removed before the answer to opening it came
   if (!store.tables.has(table.id)) {
     store.tables.set(table.id, table);
     heard.set(table.id, performance.now());
