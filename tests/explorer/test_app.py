@@ -73,8 +73,12 @@ def test_a_file_is_opened_at_once_and_a_signal_stops_the_server_and_its_workers(
     psutil.wait_procs(children, timeout=60)
     assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
     again = start(file=folder / "small.csv")  # unchanged: it is not read again
-    assert len(again.get("/api/tables").json()) == 1
+    (known,) = again.get("/api/tables").json()
     assert again.get("/api/maps").json()[0]["id"] == found[0]["id"]
+    again.open("large.csv")
+    again.stop()
+    third = start(file=folder / "small.csv")
+    assert third.get("/api/session").json()["table"] == known["id"]  # it is shown, not the one that was opened last
 
 
 def test_a_busy_port(start, folder, tmp_path):

@@ -120,6 +120,11 @@ def test_a_map_of_a_table_with_gaps_is_repeated(explorer, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     record = explorer.map(explorer.compute(table, method)["id"])
     check_repeated(explorer, record)
+    if method == "FactorAnalysisOfMixedData":
+        saved = explorer.get(f"/api/tables/{table}/archive").content
+        opened = explorer.post("/api/archives", files={"file": ("penguins.lowland-session", saved)}).json()["id"]
+        explorer.table(opened)
+        check_repeated(explorer, explorer.get(f"/api/maps?table={opened}").json()[-1])
     said = " ".join(record["warnings"])
     if method == "FactorAnalysisOfMixedData":
         assert len(record["read"]) == 6

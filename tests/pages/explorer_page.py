@@ -31,6 +31,17 @@ KEEP_FILES = """(() => {
   };
 })()"""
 
+# Answers to requests that change something at an address are held back until the test lets them go.
+HOLD_ANSWERS = """(() => {
+  const ask = window.fetch;
+  window.fetch = async (path, options) => {
+    const answer = await ask(path, options);
+    if (options?.method !== 'POST' || path !== %r) return answer;
+    await new Promise((done) => (window.letAnswer = done));
+    return answer;
+  };
+})()"""
+
 # The pixels of a map, read from a copy.
 COPY = """(() => {
   const plot = document.querySelectorAll('.lv-plot')[%d].getBoundingClientRect();
@@ -137,6 +148,16 @@ class Person:
         self.browser.call("Page.bringToFront")  # a page behind another one draws nothing and hears nothing
         self.until("!document.querySelector('.lost').checkVisibility()")
         self.browser.call("Target.closeTarget", targetId=tab)
+
+    def answer_late(self, path):
+        """From now on, answers to POST at this address wait until ``let_answer``: events about them come first."""
+        self.run(HOLD_ANSWERS % path)
+
+    def let_answer(self):
+        """Let the answer that is held back reach the page."""
+        self.until("window.letAnswer")
+        self.run("window.letAnswer()")
+        self.settle()
 
     def leave(self):
         """Close the page; what it wrote to the console is known."""

@@ -36,6 +36,19 @@ def test_a_map_that_fails_says_why_and_can_be_removed(iris):
     iris.until("document.querySelectorAll('.lv-panel').length === 1")
 
 
+def test_a_map_that_is_removed_before_the_answer_to_starting_it_comes_stays_removed(iris):
+    iris.answer_late("/api/maps")
+    compute_here(iris, "classical MDS")
+    iris.drawn_maps(2)
+    iris.click(".map-line:last-of-type [aria-haspopup]")
+    iris.click("[role=menuitem]", "Remove")
+    iris.click("dialog button.main", "Remove")
+    iris.drawn_maps(1)
+    iris.let_answer()
+    assert iris.run("document.querySelectorAll('.map-line, .lv-panel').length") == 2  # both of the first map
+    assert len(iris.api("/maps")) == 1
+
+
 def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, server):
     person.show("large.npy")
     made = person.compute()

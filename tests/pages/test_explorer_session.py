@@ -1,6 +1,9 @@
 """The explorer in headless Chromium: what is kept, two browsers, the keyboard, narrow screens, a server that fails."""
 
+import re
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from tests.study.report.browser import fresh_browser
@@ -74,6 +77,9 @@ def test_the_report_is_written_as_one_file(iris):
 def test_panes_close_and_the_keys_are_explained(iris):
     iris.press("?", "Slash", "?")
     iris.sees("dialog", "Keys and gestures")
+    keys = iris.run("[...document.querySelectorAll('dialog kbd')].map((e) => e.textContent)")
+    keys = [key for line in keys for key in re.split(" and |, ", line)]
+    assert len(keys) == len(set(keys)) > 15  # no key has two meanings
     iris.escape()
     iris.until("!document.querySelector('dialog')")
     for key, side, states in (("[", "left", ("< 2", "> 200")), ("]", "right", ("> 200", "< 2"))):
@@ -277,6 +283,44 @@ def test_a_damaged_state_is_repaired(iris):
     iris.reload()
     iris.drawn_maps(1)
     assert iris.colored() > 0
+
+
+def test_the_printed_address_is_opened_from_a_page_of_another_site(visitor, server):
+    """As from a terminal in a notebook on localhost; the browser sends no cookie of ours with the first request."""
+
+    class Notebook(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(f'<link rel="icon" href="data:,"><a href="{server.page}">open</a>'.encode())
+
+        def log_message(self, *_):
+            pass
+
+    other = HTTPServer(("127.0.0.1", 0), Notebook)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        visitor.browser.call("Page.navigate", url=f"http://localhost:{other.server_port}/")
+        for _ in range(2):  # without a cookie, and with the one that the first visit got
+            visitor.click("a", "open")
+            visitor.sees(".empty", "Drop a file here")
+            assert visitor.run("location.href") == f"{server.address}/"  # the token is not left in the address
+            visitor.run("history.back()")
+    finally:
+        other.shutdown()
+        other.server_close()
+
+
+def test_rarely_used_switches_are_in_one_menu(iris):
+    menu = ".lv-view-menu"
+    iris.browser.size(1000, 800)
+    switches = f"[...document.querySelectorAll('{menu} :is(label, button)')]"
+    assert iris.run(f"{switches}.filter((e) => e.checkVisibility()).length") == 0
+    iris.click(f"{menu} summary")
+    iris.sees(menu, "Names")
+    iris.sees(menu, "Density")
+    inside = "(({ left, right, bottom }) => left >= 0 && right <= innerWidth && bottom <= innerHeight)"
+    assert iris.run(f"{switches}.every((e) => {inside}(e.getBoundingClientRect()))")
 
 
 def test_seven_tabs_do_not_block_each_other(iris, server):

@@ -157,14 +157,15 @@ def open_session(folder: Path, workspace: Path | None, limits: Limits) -> Sessio
 
 
 def open_file(session: Session, file: Path) -> None:
-    """Open the file of the command line; if it is open already and unchanged, nothing is read again."""
+    """Open the file of the command line, which the page shows; one that is open and unchanged is not read again."""
     path = file.resolve()
     stamp = [path.stat().st_mtime_ns, path.stat().st_size]
     shown = session.folder.shown(path)
     for record in session.store.all("table", source=shown):
         if record["status"] == "ready" and record["private"]["message"].get("stamp") == stamp:
+            session.first = record["id"]
             return
-    session.add_table(path.name, shown, {"path": str(path), "stamp": stamp})
+    session.first = session.add_table(path.name, shown, {"path": str(path), "stamp": stamp})["id"]
 
 
 def run(**settings: Any) -> None:

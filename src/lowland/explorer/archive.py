@@ -20,7 +20,7 @@ from lowland.errors import FileProblem
 from lowland.explorer.folder import check_size
 from lowland.explorer.queue import Limits
 from lowland.explorer.requests import checked_json, decoded_mask
-from lowland.explorer.session import Session, new_id, unique_names
+from lowland.explorer.session import Impute, Role, Scale, Session, new_id, unique_names
 from lowland.explorer.workspace import FILES_OF_A_MAP, FILES_OF_ANSWERS, Record, Workspace, read_floats, read_json
 from lowland.math.statistics.sampling import evenly_spread
 from lowland.methods.registry import find_method
@@ -45,7 +45,7 @@ def write_archive(here: Session, t: str, target: Path) -> None:
         "format": FORMAT,
         "table": {
             "name": table["name"], "rows": table["rows"], "scale": table["scale"],
-            "impute": table.get("impute", "median"), "image_shape": table["image_shape"],
+            "impute": table["impute"], "image_shape": table["image_shape"],
             "roles": {column["name"]: column["role"] for column in table["columns"]},
         },
         "maps": [
@@ -71,7 +71,7 @@ def write_archive(here: Session, t: str, target: Path) -> None:
 
 def _answered(record: Record) -> dict[str, Any]:
     """The questions about a map that have answers."""
-    return {question: each for question, each in record.get("answers", {}).items() if each["status"] == "done"}
+    return {question: each for question, each in record["answers"].items() if each["status"] == "done"}
 
 
 class SavedMeasure(BaseModel):
@@ -127,6 +127,8 @@ class SavedMap(BaseModel):
     measured: bool
     has_transform: bool
     outdated: bool = False
+    learns_labels: bool = False
+    read: list[str] | None = None
     replaces: str | None = None
     start: list[dict[str, Any]] | None = None
     warm: bool = False
@@ -137,9 +139,9 @@ class SavedTable(BaseModel):
     """The table of a saved session."""
 
     name: str
-    scale: Literal["none", "standard", "auto"]
-    impute: Literal["median", "mean", "knn", "em"] = "median"
-    roles: dict[str, Literal["feature", "id", "label", "weight", "keep", "drop"]]
+    scale: Scale
+    impute: Impute
+    roles: dict[str, Role]
 
 
 class SavedSelection(BaseModel):
@@ -213,7 +215,7 @@ def restore(here: Session, unpacked: Unpacked, folder: Path) -> dict[str, Any]:
     for each in head.maps:
         kept = {
             "status": "done", "stage": None, "fraction": 1.0, "seconds_left": None, "error": None, "version": 1,
-            **each.model_dump(mode="json"), "id": unpacked.ids[each.id], "measured": True,
+            "run": 0, **each.model_dump(mode="json"), "id": unpacked.ids[each.id], "measured": True,
         }  # fmt: skip
         kept["replaces"] = unpacked.ids.get(each.replaces or "")
         kept["has_transform"] &= (here.workspace.map(kept["id"]) / "model.lowland").exists()

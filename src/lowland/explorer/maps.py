@@ -127,7 +127,7 @@ class MapTask:
             if texts:
                 raise DataError(
                     f"{self.traits.title.capitalize()} reads counts, and some features are not numbers: "
-                    f"{listed(texts)}. Give them another role, or choose FAMD or MCA."
+                    f"{listed(texts)}. Give them another role, or choose a method that reads categories."
                 )
             return open_rows(table), []
         found = prepare_categories(table, est, use=self.rows.chosen)

@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lowland.errors import FileProblem
 from lowland.explorer.folder import Folder
@@ -21,7 +21,9 @@ from lowland.explorer.workspace import START, Record, RequestError, Store, Works
 from lowland.methods.registry import FIRST
 from lowland.run.processes import TaskOutcome
 
-ROLES = ("feature", "id", "label", "weight", "keep", "drop")
+Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
+Scale = Literal["none", "standard", "auto"]
+Impute = Literal["median", "mean", "knn", "em"]
 READ, PREPARE, COMPUTE, MEASURE, ANSWER = (  # tasks of the workers
     "lowland.explorer.tables:read_table", "lowland.explorer.tables:prepare_rows", "lowland.explorer.maps:compute_map",
     "lowland.explorer.maps:measure_map", "lowland.explorer.answers:answer_question",
@@ -42,6 +44,7 @@ class Session:
         self.store = Store(self.workspace.database)
         self.events = Events()
         self.queue = Queue(self.workspace.root, limits)
+        self.first: str | None = None  # the table of the file that was named at the start
         self.tasks: dict[str, Job] = {}  # by the id of the table, the map or the estimate
         self._stored: OrderedDict[str, Any] = OrderedDict()
         self._mark_broken()
@@ -56,7 +59,7 @@ class Session:
                     error = RESTARTED.format(what=what)
                     self.store.put(kind, {**record, "status": ends, "error": error, "progress": None, "stage": None})
         for record in self.store.all("map"):
-            answers = record.get("answers", {})
+            answers = record["answers"]
             kept = {question: each for question, each in answers.items() if each["status"] == "done"}
             if len(kept) < len(answers):
                 self.store.put("map", {**record, "answers": kept})
@@ -241,7 +244,7 @@ class Session:
         name, folder = record["id"], self.workspace.table(record["id"])
         message = {
             **record["private"]["message"], "task": READ, "folder": str(folder), "scale": record["scale"],
-            "impute": record.get("impute", "median"), "rows_folder": str(self.workspace.rows(name, record["version"])),
+            "impute": record["impute"], "rows_folder": str(self.workspace.rows(name, record["version"])),
             "table_bytes": self.limits.table_bytes, "most_rows": self.limits.rows, "most_columns": self.limits.columns,
         }  # fmt: skip
         job = Job(message, "read", "The table", partial(self._table_progress, name))
@@ -314,7 +317,7 @@ class Session:
         folder = self.workspace.table(name)
         message = {
             "task": PREPARE, "stored": str(folder / "table.arrow"), "rows": str(self.workspace.rows(name, version)),
-            "columns": columns, "scale": record["scale"], "impute": record.get("impute", "median"),
+            "columns": columns, "scale": record["scale"], "impute": record["impute"],
             "image_shape": record["image_shape"],
             "label_is_new": _label_of(columns) not in (None, label), "chosen": list(roles),
         }  # fmt: skip
@@ -423,7 +426,7 @@ class Session:
         is_busy = before is not None and not before.is_canceled
         if (record["status"] == "done" or is_busy) and not self.is_outdated(record):
             raise RequestError(409, "The map is already computed, or is being computed.")
-        fields = {**self._new_run(record["table"], record["method"]), "run": record.get("run", 0) + 1}
+        fields = {**self._new_run(record["table"], record["method"]), "run": record["run"] + 1}
         if self.is_outdated(record):  # it would depend on columns that are not used any more
             fields["start"] = None
         if before is not None:
@@ -524,7 +527,7 @@ class Session:
             raise RequestError(409, "The map is outdated. Update it, then ask again.")
         private = {**record["private"], **self._origin(record["table"])}
         fields: Record = {"status": "queued", "of": about.get("name"), "error": None, **FINISHED}
-        self.update("map", name, private=private, answers={**record.get("answers", {}), question: fields})
+        self.update("map", name, private=private, answers={**record["answers"], question: fields})
         message = {
             "task": ANSWER, "map": str(self.workspace.map(name)), "method": record["method"], "question": question,
             "parameters": record["parameters"], "about": about, **private["inputs"],
@@ -552,18 +555,18 @@ class Session:
 
     def forget_answer(self, name: str, question: str) -> Record:
         """Stop answering a question, or forget its answer."""
-        answers = self.map(name).get("answers", {})
+        answers = self.map(name)["answers"]
         if (job := self.tasks.get(_key_of(name, question))) is not None:
             self.queue.cancel(job)
         self.update("map", name, answers={each: answers[each] for each in answers if each != question})
         return self.map(name)
 
     def _is_asked(self, record: Record) -> bool:
-        return any(_key_of(record["id"], question) in self.tasks for question in record.get("answers", {}))
+        return any(_key_of(record["id"], question) in self.tasks for question in record["answers"])
 
     def _forget_answers(self, record: Record) -> None:
         """Forget all that was asked about a map."""
-        for question in record.get("answers", {}):
+        for question in record["answers"]:
             self.forget_answer(record["id"], question)
 
     # --- the end of maps ---
@@ -596,10 +599,11 @@ class Session:
 
 def _roles_of(table: Record) -> dict[str, Any]:
     """What the maps of a table are computed from: its columns by role, whether they are scaled, and how imputed."""
-    numbers = {role: [j for j, c in enumerate(table["columns"]) if c["role"] == role] for role in ROLES}
-    single = {role: numbers[role][0] if numbers[role] else None for role in ("label", "weight")}
+    roles = [c["role"] for c in table["columns"]]
+    single = {role: roles.index(role) if role in roles else None for role in ("label", "weight")}
+    features = [j for j, role in enumerate(roles) if role == "feature"]
     imputed = (table.get("imputed") or {}).get("how")
-    return {**single, "features": numbers["feature"], "scaled": table.get("scaled"), "imputed": imputed}
+    return {**single, "features": features, "scaled": table.get("scaled"), "imputed": imputed}
 
 
 def _key_of(name: str, question: str) -> str:

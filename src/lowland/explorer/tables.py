@@ -78,7 +78,7 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
         column["role"] = kept.get(column["name"], column["role"])
     wanted = {
         "stored": str(folder / "table.arrow"), "rows": message["rows_folder"], "columns": columns,
-        "scale": message.get("scale", "auto"), "impute": message.get("impute", "median"), "image_shape": image_shape,
+        "scale": message["scale"], "impute": message["impute"], "image_shape": image_shape,
     }  # fmt: skip
     try:
         prepared = prepare_rows(wanted, send)
@@ -148,7 +148,7 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     is_image = message.get("image_shape") is not None
     numbers = [stored.numbers(j) for j, _ in features]
     complete = all(values is not None and not np.isnan(values).any() for values in numbers)
-    of = [SimpleNamespace(**{"vector": "", **c}) for _, c in features]  # older tables have no vectors
+    of = [SimpleNamespace(**c) for _, c in features]
     scaled: Any = message["scale"] == "standard" or (message["scale"] == "auto" and not is_image and kinds_differ(of))
     if message["scale"] == "auto" and complete and not is_image and are_counts(np.column_stack(numbers)):  # type: ignore[arg-type]
         scaled = "tf-idf"
@@ -167,7 +167,7 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
         table = stored.select([j for j, _ in features])
         kinds: Any = {c["name"]: KINDS[c["kind"]] for _, c in features if c["kind"] in KINDS}
         names = [c["name"] for _, c in features]
-        how = message.get("impute", "median")
+        how = message["impute"]
         strategy: Any = how if how in ("mean", "median") else None
         preparer = TablePreparer(kinds=kinds, use=names, impute=strategy, standardize=scaled, output="arrow")
         found = Prepared(preparer.fit(table).open_rows(table), steps=[("prepare", preparer)], report=preparer.report_)
@@ -243,7 +243,7 @@ class PreparedRows:
         self.names: list[str] = about["names"]
         self.features: list[int] = about["features"]
         self.scaled: bool | str = about["scaled"]  # "tf-idf": weighted as counts
-        self.chosen: list[str] = about.get("chosen", [])  # features that do not look like features
+        self.chosen: list[str] = about["chosen"]  # features that do not look like features
 
     def steps(self) -> list[tuple[str, Any]]:
         """Return the fitted steps that prepared the rows; none if the columns are used as they are."""
@@ -252,8 +252,7 @@ class PreparedRows:
             return []
         from lowland.methods.model_files import load
 
-        found = load(path)
-        return found.steps if type(found).__name__ == "Pipeline" else [("prepare", found)]  # of an older workspace
+        return load(path).steps
 
 
 MOST_NAMES = 100_000  # rows up to which their names are kept

@@ -26,6 +26,7 @@ from lowland.suggestions import suggested
 _FOLDER = Path(__file__).parent
 
 FIRST = "PCA"  # the map that is computed when a table is opened
+USUAL = ("pca", "tsne", "umap", "isomap", "spectral-embedding")  # the maps that the explorer offers together
 NOTEBOOK = ("pca", "umap")  # the maps that a notebook shows
 GROUPS = (
     "Linear", "Neighbor embeddings", "Distances", "Manifolds", "Networks and prototypes", "Labels",

@@ -462,9 +462,9 @@ interface TableRecord {
   error?: string | null;
   progress?: { fraction?: number | null; text?: string } | null;
   duplicates?: number;
-  notes?: Finding[];
-  findings?: Finding[]; // of the prepared rows
-  suggestions?: Finding[];
+  notes: string[];
+  findings?: string[]; // of the prepared rows
+  suggestions: string[];
   unprepared?: string | null;
   prepared?: Record<string, string>;
   scale?: string;
@@ -474,9 +474,7 @@ interface TableRecord {
   read?: Record<string, any>; // options of several types
   has_images?: boolean;
   image_shape?: number[] | null;
-  deleted?: boolean;
 }
-type Finding = string | { text?: string; sentence?: string; message?: string };
 interface MapRecord {
   id: string;
   table: string;
@@ -505,7 +503,6 @@ interface MapRecord {
   replaces?: string | null; // the map whose place it has taken
   warm?: boolean; // whether it started from that map
   answers?: Record<string, AnswerRecord>; // by question
-  deleted?: boolean;
 }
 interface AnswerRecord {
   status: Status;
@@ -570,12 +567,10 @@ interface ParameterRecord {
   name: string;
   default: unknown;
   doc: string;
-  kinds?: string[];
-  choices?: string[];
-  words?: string;
-  wanted?: string;
-  limits?: Record<string, number>;
-  advanced?: boolean;
+  kinds: string[];
+  choices: string[] | null;
+  words: string; // its type
+  advanced: boolean; // whether it is behind "More"
 }
 interface MethodRecord {
   name: string;
@@ -584,6 +579,7 @@ interface MethodRecord {
   summary: string;
   group: string;
   live?: boolean;
+  usual?: boolean; // one of the maps that are offered together
   warm?: boolean; // whether it can start from an earlier map
   needs_labels?: boolean;
   parameters: ParameterRecord[];
@@ -653,7 +649,7 @@ interface PageStage {
   swap(from: string, map: MapRecord): void;
   putFirst(...keys: string[]): void;
   renew(id: string): void;
-  liveAt(id: string, version?: number): Promise<void>;
+  liveAt(id: string): Promise<void>;
   loadTrust(measure: string): Promise<void>;
   mapData(id: string): MapData | null;
 }

@@ -106,7 +106,9 @@ def test_what_replaces_missing_values_is_changed(explorer, folder):
     maps = {"median": coordinates(explorer, record)}
     for how, words in {"mean": "mean of their column", "knn": "nearest rows", "em": "probabilistic PCA"}.items():
         assert explorer.client.patch(place, json={"impute": how}).status_code == 200
-        assert words in explorer.table(table["id"])["imputed"]["text"]
+        changed = explorer.table(table["id"])
+        assert words in changed["imputed"]["text"]
+        assert ("replaced by" in changed["prepared"]["b"], "left" in changed["prepared"]["b"]) == (True, False)
         assert explorer.get(f"/api/maps/{record['id']}").json()["outdated"]
         explorer.post(f"/api/maps/{record['id']}/restart")
         found = explorer.measured(record["id"])

@@ -66,7 +66,7 @@ async def subset(here: CurrentSession, t: str, wanted: SubsetRequest) -> dict[st
     }  # fmt: skip
     record = here.add_table(
         name, f"selection of {table['name']}", message, first_map=wanted.first_map, id=new, parent=t,
-        scale=table["scale"], impute=table.get("impute", "median"),
+        scale=table["scale"], impute=table["impute"],
     )  # fmt: skip
     return here.public(record)
 

@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
 from lowland.errors import LowlandError
-from lowland.explorer.catalog import catalog, checked_parameters
+from lowland.explorer.catalog import catalog, checked_method
 from lowland.explorer.queue import Job
 from lowland.explorer.repeat import code_of
 from lowland.explorer.requests import BINARY, CheckedRoute, CurrentSession, binary, decoded, decoded_mask
@@ -64,7 +64,7 @@ async def estimates(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
 
 
 async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
-    entry, parameters = checked_parameters(wanted.method, wanted.parameters)
+    entry, parameters = checked_method(wanted.method, wanted.parameters), wanted.parameters
     about = [wanted.table, here.table(wanted.table)["version"], entry.name, parameters]
     name = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:24]
     if name not in here.tasks:
@@ -85,10 +85,9 @@ async def _estimate(here: Session, wanted: MapRequest) -> dict[str, Any]:
 @router.post("/api/maps", status_code=201)
 async def compute(here: CurrentSession, wanted: MapRequest) -> dict[str, Any]:
     """Add a map; it is queued, and its progress comes by events."""
-    entry, parameters = checked_parameters(wanted.method, wanted.parameters)
-    return here.public(
-        here.add_map(wanted.table, entry.name, parameters, wanted.name, wanted.replaces, warm=wanted.warm)
-    )
+    name = checked_method(wanted.method, wanted.parameters).name
+    record = here.add_map(wanted.table, name, wanted.parameters, wanted.name, wanted.replaces, warm=wanted.warm)
+    return here.public(record)
 
 
 @router.get("/api/maps")
@@ -135,9 +134,8 @@ async def delete(here: CurrentSession, m: str) -> dict[str, Any]:
 @router.get("/api/maps/{m}/coordinates", **BINARY)
 async def coordinates(here: CurrentSession, m: str, request: Request) -> Response:
     """Return the coordinates: float32, component after component; NaN for a row that is not on the map."""
-    record = here.map(m, done=True)
-    data = (here.workspace.map(m) / "coordinates.f32").read_bytes()
-    return binary(request, data, headers={"X-Lowland-Components": str(record["components"])})
+    here.map(m, done=True)
+    return binary(request, (here.workspace.map(m) / "coordinates.f32").read_bytes())
 
 
 @router.get("/api/maps/{m}/live", **BINARY)
@@ -149,9 +147,7 @@ async def live(here: CurrentSession, m: str, request: Request) -> Response:
         path = here.workspace.map(m) / "coordinates.f32"
     if not path.exists():
         raise RequestError(404, "There is no snapshot of this map yet.")
-    version, components = str(record["version"]), str(record["components"])
-    headers = {"X-Lowland-Version": version, "X-Lowland-Components": components}
-    return binary(request, path.read_bytes(), headers=headers)
+    return binary(request, path.read_bytes())
 
 
 @router.get("/api/maps/{m}/trust/{measure}", **BINARY)
@@ -244,7 +240,7 @@ async def points_of_answer(here: CurrentSession, m: str, question: str, value: s
 
 
 def _answer_file(here: Session, m: str, question: str, name: str) -> Path:
-    asked = here.map(m, done=True).get("answers", {}).get(question)
+    asked = here.map(m, done=True)["answers"].get(question)
     path = here.workspace.map(m) / name
     if asked is None or asked["status"] != "done" or not FILES_OF_ANSWERS.fullmatch(name) or not path.exists():
         raise RequestError(404, "There is no answer to this question yet. Ask it first.")

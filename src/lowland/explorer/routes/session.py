@@ -27,6 +27,7 @@ def about(here: Session) -> dict[str, Any]:
         "version": lowland.__version__,
         "folder": str(here.folder.root),
         "workspace": str(here.workspace.root),
+        "table": here.first,
         "limits": {
             "upload_bytes": limits.upload_bytes, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds,
             "table_bytes": limits.table_bytes, "at_once": limits.at_once, "rows": limits.rows,

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
@@ -27,7 +27,7 @@ from lowland.explorer.requests import (
     decoded_mask,
     media_type,
 )
-from lowland.explorer.session import Session, new_id
+from lowland.explorer.session import Impute, Role, Scale, Session, new_id
 from lowland.explorer.workspace import RequestError
 from lowland.methods.registry import FIRST
 from lowland.plain import png
@@ -36,9 +36,6 @@ from lowland.run.memory import show_bytes
 router = APIRouter(tags=["tables"], route_class=CheckedRoute)
 FORM_BYTES = 2**20  # of a form around its file
 MOST_ROWS, MOST_CELLS = 1_000, 200_000  # of one answer
-Role = Literal["feature", "id", "label", "weight", "keep", "drop"]
-Scale = Literal["none", "standard", "auto"]
-Impute = Literal["median", "mean", "knn", "em"]
 
 
 class ReadSettings(BaseModel):
@@ -378,8 +375,6 @@ async def open_example(here: CurrentSession, wanted: ExampleRequest) -> dict[str
 
 def _write(name: str, path: Path) -> None:
     """Write the rows of a data set and its labels, by their names where they have some."""
-    import numpy as np
-
     from lowland.data.datasets.catalog import load_dataset
     from lowland.data.write import write_columns
 

@@ -18,8 +18,6 @@ function failure(status, text) {
   try {
     const reply = JSON.parse(text);
     if (typeof reply.error === "string") return new ApiError(reply.error, reply.type, status);
-    if (reply.detail)
-      return new ApiError(`The server refused this: ${JSON.stringify(reply.detail)}`, "Refused", status);
   } catch {
     // no JSON: the sentence below
   }
@@ -45,8 +43,8 @@ export function abandon(path) {
   for (const [aborts, each] of asked) if (each === path || each.startsWith(`${path}/`)) aborts.abort();
 }
 
-/** @type {(method: string, path: string, body?: { json?: unknown, form?: FormData }) => Promise<Response>} */
-async function ask(method, path, { json, form } = {}) {
+/** @type {(method: string, path: string, body?: { json?: unknown }) => Promise<Response>} */
+async function ask(method, path, { json } = {}) {
   const aborts = new AbortController();
   /** @type {RequestInit} */
   const options = { method, signal: aborts.signal, credentials: "same-origin" };
@@ -55,7 +53,6 @@ async function ask(method, path, { json, form } = {}) {
     options.headers = { "Content-Type": "application/json" };
     options.keepalive = method === "PUT" && options.body.length < KEPT_ALIVE; // the state of a page that is left
   }
-  if (form) options.body = form;
   let answer;
   asked.set(aborts, path);
   try {
@@ -80,19 +77,18 @@ async function received(answer, how) {
   }
 }
 
-/** @type {(answer: Response) => Promise<any>} */
-const jsonOf = async (answer) => (answer.status === 204 ? null : received(answer, "json"));
-
+/** @type {(method: string, path: string, json?: unknown) => Promise<any>} */
+const askJson = async (method, path, json) => received(await ask(method, path, { json }), "json");
 /** @type {(path: string) => Promise<any>} */
-export const getJson = async (path) => jsonOf(await ask("GET", path));
+export const getJson = (path) => askJson("GET", path);
 /** @type {(path: string, json?: unknown) => Promise<any>} */
-export const postJson = async (path, json = {}) => jsonOf(await ask("POST", path, { json }));
+export const postJson = (path, json = {}) => askJson("POST", path, json);
 /** @type {(path: string, json: unknown) => Promise<any>} */
-export const putJson = async (path, json) => jsonOf(await ask("PUT", path, { json }));
+export const putJson = (path, json) => askJson("PUT", path, json);
 /** @type {(path: string, json: unknown) => Promise<any>} */
-export const patchJson = async (path, json) => jsonOf(await ask("PATCH", path, { json }));
+export const patchJson = (path, json) => askJson("PATCH", path, json);
 /** @type {(path: string) => Promise<any>} */
-export const deleteAt = async (path) => jsonOf(await ask("DELETE", path));
+export const deleteAt = (path) => askJson("DELETE", path);
 /** @type {(path: string) => Promise<Float32Array>} */
 export const getFloats = async (path) => new Float32Array(await received(await ask("GET", path), "arrayBuffer"));
 
@@ -110,14 +106,6 @@ export async function getFile(path, fallback, { method = "GET", json } = {}) {
   const reply = /filename\*?=(?:UTF-8'')?"?([^";]+)"?/i.exec(answer.headers.get("Content-Disposition") ?? "");
   const name = reply ? decodeURIComponent(reply[1]) : fallback;
   return { blob: await received(answer, "blob"), name };
-}
-
-// The latest snapshot of a map that is being computed.
-/** @type {(map: string) => Promise<{ coordinates: Float32Array, version: number }>} */
-export async function getLive(map) {
-  const answer = await ask("GET", `/maps/${map}/live`);
-  const version = Number(answer.headers.get("X-Lowland-Version"));
-  return { coordinates: new Float32Array(await received(answer, "arrayBuffer")), version };
 }
 
 // A column: 4 bytes length, header (JSON), padding to 8, then the values.

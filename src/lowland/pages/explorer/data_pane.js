@@ -36,9 +36,6 @@ const REPLACEMENTS = [
 /** @type {(column: ColumnRecord) => boolean} */
 export const isNumeric = (column) =>
   ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
-/** @type {(note: Finding) => string} */
-const asText = (note) =>
-  typeof note === "string" ? note : (note.text ?? note.sentence ?? note.message ?? JSON.stringify(note));
 
 // The shapes that rows of so many pixels may have: squares, and common ones of other kinds.
 /** @type {Record<number, number[]>} */
@@ -105,10 +102,9 @@ export function dataPane(app) {
     );
     for (const part of [findings, images, scale, heading, columns.element]) part.hidden = !ready;
     if (!ready) return;
-    const notes = [...(table.notes ?? []), ...(table.findings ?? [])].map(asText);
+    const notes = [...table.notes, ...(table.findings ?? [])];
     const hasLabel = table.columns.some((column) => column.role === "label");
-    const advice = (table.suggestions ?? [])
-      .map(asText)
+    const advice = table.suggestions
       .filter((text) => !(hasLabel && /may contain classes/.test(text)))
       .filter((text) => !(table.imputed && /: missing values \(/.test(text))); // its own line says it
     const many = (table.imputed ? 1 : 0) + notes.length + advice.length;

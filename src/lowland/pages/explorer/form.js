@@ -5,45 +5,24 @@ import { sentenceOf } from "./api.js";
 import { button, replace } from "./elements.js";
 import { asPython } from "./words.js";
 
-const COMMON = new Set([
-  "n_components",
-  "n_neighbors",
-  "perplexity",
-  "min_dist",
-  "metric",
-  "kernel",
-  "scale",
-  "method",
-  "algorithm",
-  "rotation",
-  "grid",
-  "alpha",
-  "random_state",
-]);
 /** @type {(parameter: ParameterRecord, kind: string) => boolean} */
-const has = (parameter, kind) => (parameter.kinds ?? []).includes(kind);
-/** @type {(parameter: ParameterRecord) => boolean} */
-const isCommon = (parameter) => (parameter.advanced === undefined ? COMMON.has(parameter.name) : !parameter.advanced);
+const has = (parameter, kind) => parameter.kinds.includes(kind);
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
-// A text as the value of a parameter; throws a sentence if it is none. Limits are checked here, the rest by the server.
+// A text as the value of a parameter; throws a sentence if it is none. The server checks whether it is allowed.
 /** @type {(parameter: ParameterRecord, text: string) => unknown} */
 function parseParameter(parameter, text) {
-  const { name, choices, words, limits = {} } = parameter;
+  const { name, choices, words } = parameter;
   const written = text.trim();
   const fail = () => {
-    throw new Error(`${name} must be ${parameter.wanted ?? words ?? "another value"}.`);
+    throw new Error(`${name} must be ${words}.`);
   };
   if (choices?.includes(written)) return written;
   if (/^none$/i.test(written) && has(parameter, "none")) return null;
   if (/^(true|false)$/i.test(written) && has(parameter, "bool")) return /^true$/i.test(written);
   if (DECIMAL.test(written) && (has(parameter, "int") || has(parameter, "float"))) {
     const value = Number(written);
-    if (!has(parameter, "float") && !Number.isInteger(value)) fail();
-    if (limits["at least"] !== undefined && value < limits["at least"]) fail();
-    if (limits.above !== undefined && value <= limits.above) fail();
-    if (limits["at most"] !== undefined && value > limits["at most"]) fail();
-    return value;
+    return has(parameter, "float") || Number.isInteger(value) ? value : fail();
   }
   if (has(parameter, "numbers")) {
     const parts = written
@@ -52,8 +31,7 @@ function parseParameter(parameter, text) {
       .filter(Boolean);
     if (parts.length && parts.every((part) => DECIMAL.test(part))) return parts.map(Number);
   }
-  if (has(parameter, "str") || has(parameter, "rule")) return written;
-  return fail();
+  return has(parameter, "rule") ? written : fail();
 }
 
 /** @type {(method: MethodRecord, options: { values?: Record<string, unknown>, onchange?: () => void }) => ParameterForm} */
@@ -83,9 +61,8 @@ export function parameterForm(method, { values = {}, onchange }) {
   }
 
   function control(parameter) {
-    const { name, choices, default: usual } = parameter;
-    const start = name in values ? values[name] : undefined;
-    const kinds = parameter.kinds ?? [];
+    const { name, choices, kinds, default: usual } = parameter;
+    const start = values[name];
     const said = el("small", { class: "wrong", role: "alert", hidden: true });
     let input;
     const heed = () => take(parameter, input.value, said);
@@ -118,12 +95,10 @@ export function parameterForm(method, { values = {}, onchange }) {
       );
     } else {
       const list = choices?.length ? `choices-${method.verb}-${name}` : null;
-      const text =
-        start === undefined ? "" : Array.isArray(start) ? start.join(", ") : start === null ? "None" : String(start);
       const numeric = kinds.length > 0 && kinds.every((kind) => ["int", "float", "none"].includes(kind)) && !list;
       input = el("input", {
         type: "text",
-        value: text,
+        value: start === undefined ? "" : valueText(start),
         placeholder: placeholder(parameter),
         list,
         inputmode: numeric ? "decimal" : null,
@@ -169,13 +144,8 @@ export function parameterForm(method, { values = {}, onchange }) {
 
   function fill() {
     replace(box);
-    const offered = method.parameters.filter(
-      (parameter) =>
-        (parameter.kinds ?? []).length + (parameter.choices ?? []).length > 0 &&
-        !(parameter.kinds?.length === 1 && parameter.kinds[0] === "none"),
-    );
-    const common = offered.filter(isCommon);
-    const rest = offered.filter((parameter) => !isCommon(parameter));
+    const common = method.parameters.filter((parameter) => !parameter.advanced);
+    const rest = method.parameters.filter((parameter) => parameter.advanced);
     box.append(
       ...common.map(control),
       ...(rest.length

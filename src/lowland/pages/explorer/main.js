@@ -6,7 +6,7 @@ import { saveButton, tableChoice } from "./bar.js";
 import { colorBy, coloringPicker } from "./coloring.js";
 import { dataPane, readingState } from "./data_pane.js";
 import { changePlaces, earlierMap, redoLast, undoChange, undoLast } from "./edits.js";
-import { button, glyph, replace, symbolButton } from "./elements.js";
+import { button, closePopover, glyph, replace, symbolButton } from "./elements.js";
 import { filterButton, filterChips, searchBox } from "./filter.js";
 import { pageKeys, showHelp } from "./help.js";
 import { sidePane } from "./layout.js";
@@ -121,7 +121,7 @@ const shapeOf = (table) =>
   ]);
 const askedTable = () => new URLSearchParams(location.hash.slice(1)).get("table") ?? ""; // in the address
 const heard = new Map(); // when tables and maps were last reported, by id
-const gone = new Set(); // tables that were removed: events about them may come late
+const gone = new Set(); // tables and maps that were removed: answers about them may come late
 app.takeTable = (table) => {
   if (gone.has(table.id)) return;
   heard.set(table.id, performance.now());
@@ -140,7 +140,7 @@ app.takeTable = (table) => {
 };
 // Changes come by events, which may overtake the answer to a request: what is known of a table is newer than the answer.
 app.showTable = async (table) => {
-  if (gone.has(table.id)) return; // removed before the answer to opening it came
+  if (gone.has(table.id)) return;
   if (!store.tables.has(table.id)) {
     store.tables.set(table.id, table);
     heard.set(table.id, performance.now());
@@ -177,6 +177,7 @@ async function showCurrent() {
   const number = ++showing;
   app.state.leave();
   app.stage.close();
+  closePopover(); // of the table before
   const { tableId, table } = store;
   Object.assign(store, {
     maps: new Map(),
@@ -207,7 +208,7 @@ async function showCurrent() {
   try {
     const [maps, state] = await Promise.all([getJson(`/maps?table=${tableId}`), app.state.read(tableId)]);
     if (number !== showing) return;
-    for (const map of maps) if (!store.maps.has(map.id)) store.maps.set(map.id, map); // an event may be newer
+    for (const map of maps) if (!store.maps.has(map.id) && !gone.has(map.id)) store.maps.set(map.id, map); // an event may be newer
     const later = new Set(maps.map((map) => map.replaces));
     store.hidden = new Set(state.hidden ?? maps.map((map) => map.id).filter((id) => later.has(id)));
     watchView(app.stage.show(table));
@@ -237,7 +238,7 @@ function noMaps() {
         el(
           "p",
           { class: "lead" },
-          "Look at its columns on the left. Then compute a first map: every row becomes a point.",
+          "Look at its columns, then compute a first map: every row becomes a point.",
         ),
         el(
           "div",
@@ -277,7 +278,7 @@ function watchView(view) {
 // Maps
 
 app.takeMap = (map) => {
-  if (map.table !== store.tableId) return;
+  if (map.table !== store.tableId || gone.has(map.id)) return;
   heard.set(map.id, performance.now());
   const before = store.maps.get(map.id);
   const newer = (map.run ?? 0) - (before?.run ?? 0); // it is computed again in its place
@@ -302,6 +303,7 @@ app.takeMap = (map) => {
   store.emit("maps");
 };
 app.dropMap = (id) => {
+  gone.add(id);
   const map = store.maps.get(id);
   const earlier = map && earlierMap(store, map);
   if (earlier && !store.hidden.has(id)) changePlaces(app, map, earlier); // the map before it is seen again
@@ -336,8 +338,10 @@ async function refresh() {
   const there = new Set(tables.map((table) => table.id));
   for (const id of [...store.tables.keys()]) if (!there.has(id) && isOld(id)) app.dropTable(id);
   for (const table of tables) if (isOld(table.id)) app.takeTable(table);
-  if (!store.tableId || store.table?.status !== "ready") return;
-  const maps = await getJson(`/maps?table=${store.tableId}`);
+  const { tableId } = store;
+  if (!tableId || store.table?.status !== "ready") return;
+  const maps = await getJson(`/maps?table=${tableId}`);
+  if (tableId !== store.tableId) return; // another table is shown meanwhile
   const known = new Set(maps.map((map) => map.id));
   for (const id of [...store.maps.keys()]) if (!known.has(id) && isOld(id)) app.dropMap(id);
   for (const map of maps) if (isOld(map.id)) app.takeMap(map);
@@ -358,8 +362,6 @@ function clear() {
   app.stage.view?.clearSelection();
   if (store.point !== null) app.showPoint(null);
 }
-
-const removed = (thing) => thing.deleted || thing.removed || thing.status === "deleted" || thing.status === "removed";
 
 async function start() {
   acceptDrops(app);
@@ -386,9 +388,9 @@ async function start() {
     for (const table of tables) store.tables.set(table.id, table);
     listen(
       {
-        table: (table) => (removed(table) ? app.dropTable(table.id) : app.takeTable(table)),
-        map: (map) => (removed(map) ? app.dropMap(map.id) : app.takeMap(map)),
-        live: ({ id, version }) => app.stage.liveAt(id, version),
+        table: (table) => (table.status === "deleted" ? app.dropTable(table.id) : app.takeTable(table)),
+        map: (map) => (map.status === "deleted" ? app.dropMap(map.id) : app.takeMap(map)),
+        live: ({ id }) => app.stage.liveAt(id),
         placed: (each) => tookPlace(app, each),
         selection: ({ table }) => table === store.tableId && store.emit("saved"),
         session: (reports) => store.set("session", { session: { ...store.session, ...reports } }),

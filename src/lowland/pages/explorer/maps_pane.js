@@ -10,7 +10,6 @@ import { isActive } from "./store.js";
 import { asPercent, asPython } from "./words.js";
 
 export const OUTDATED = "Computed from other columns, labels, weights or scales than the table has now.";
-const BROKEN = "The process that computed this map ended before it was finished. Run it again.";
 
 // How far a map is: stage, percent and time left, as far as they are known.
 /** @type {(map: MapRecord) => string} */
@@ -28,7 +27,7 @@ export function mapState(map) {
   if (map.status === "queued") return "Waiting for its turn";
   if (map.status === "done") return Number.isFinite(map.seconds) ? `Done in ${duration(map.seconds)}` : "Done";
   if (map.status === "canceled") return "Canceled";
-  return map.error || (map.status === "broken" ? BROKEN : "It failed.");
+  return map.error ?? "";
 }
 
 /** @type {(map: MapRecord) => string} */

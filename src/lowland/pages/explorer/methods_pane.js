@@ -8,7 +8,6 @@ import { parameterForm } from "./form.js";
 import { attempt, notice } from "./notices.js";
 import { debounced, isActive } from "./store.js";
 
-const USUAL = ["pca", "tsne", "umap", "isomap", "spectral-embedding"];
 // The summary without the name in front of it.
 /** @type {(method: MethodRecord) => string} */
 const shortSummary = (method) => {
@@ -42,9 +41,7 @@ export function methodsPane(app) {
         .filter((map) => !Object.keys(map.parameters ?? {}).length)
         .map((map) => map.method),
     );
-    const known = USUAL.map((verb) => store.method(verb))
-      .filter(Boolean)
-      .filter((method) => !made.has(method.name));
+    const known = store.methods.filter((method) => method.usual && !made.has(method.name));
     if (!known.length) {
       replace(usual);
       return;

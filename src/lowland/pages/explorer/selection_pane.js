@@ -236,12 +236,7 @@ export function selectionPane(app) {
       ),
     );
   }
-  const select = (each) =>
-    attempt(async () => {
-      const mask =
-        each.mask ?? (await getJson(`/tables/${store.tableId}/selections`)).find((one) => one.id === each.id).mask;
-      app.stage.view?.select(maskOf(mask, store.table?.rows ?? 0), "new");
-    });
+  const select = ({ mask }) => app.stage.view?.select(maskOf(mask, store.table?.rows ?? 0), "new");
   store.on("selection", fill);
   store.on("current", () => (fill(), loadSaved()));
   store.on("saved", loadSaved); // here or in another browser

@@ -3,7 +3,7 @@
 import { el } from "../view/elements.js";
 import { Column, MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
-import { getColumn, getFloats, getJson, getLive } from "./api.js";
+import { getColumn, getFloats, getJson } from "./api.js";
 import { replace } from "./elements.js";
 import { mapProgress, mapState, parametersText } from "./maps_pane.js";
 import { tellProblem } from "./notices.js";
@@ -57,9 +57,9 @@ export function createStage(app) {
     loadTrust,
     mapData: (id) => stage.view?.mapOf(id) ?? null,
   };
-  const loaded = new Map(); // id -> version of the coordinates in the view
+  const loaded = new Map(); // id -> "live" or "done": the coordinates in the view
   const loading = new Set();
-  const wanted = new Map(); // id -> version of a snapshot that came while another was being fetched
+  const wanted = new Set(); // ids of maps with a snapshot that came while another was being fetched
 
   const viewColumns = (table) =>
     table.columns.map((column, index) => {
@@ -206,7 +206,7 @@ export function createStage(app) {
     const keys = view.panels.map(({ key }) => (key === from ? map.id : key));
     view.add(new MapData({ ...asViewMap(map), ...(coordinates && { coordinates, components }) }));
     Object.assign(/** @type {Panel} */ (view.panelOf(map.id)), { zoomed: { ...panel.zoomed }, solid: panel.solid });
-    if (coordinates && isActive(map)) loaded.set(map.id, 0);
+    if (coordinates && isActive(map)) loaded.set(map.id, "live");
     remove(from);
     sortPanels(view, keys);
     if (layout.key === from) view.arrange({ ...layout, key: map.id });
@@ -229,7 +229,7 @@ export function createStage(app) {
   }
 
   async function fetchCoordinates(map) {
-    if (map.status === "running" && map.version) liveAt(map.id, map.version);
+    if (map.status === "running" && map.version) liveAt(map.id);
     if (map.status !== "done" || loaded.get(map.id) === "done" || loading.has(map.id)) return;
     loading.add(map.id);
     const { view } = stage;
@@ -255,20 +255,20 @@ export function createStage(app) {
   const isReplaced = (map) => store.maps.has(map.id) && store.maps.get(map.id)?.run !== map.run;
 
   // A new snapshot of a map: fetched at once, or after the one that is on its way.
-  async function liveAt(id, version) {
+  async function liveAt(id) {
     if (!stage.view || store.hidden.has(id) || loaded.get(id) === "done") return;
     if (loading.has(id)) {
-      wanted.set(id, version);
+      wanted.add(id);
       return;
     }
     loading.add(id);
     const { view } = stage;
     try {
-      const { coordinates } = await getLive(id),
-        map = store.maps.get(id);
+      const coordinates = await getFloats(`/maps/${id}/live`);
+      const map = store.maps.get(id);
       if (view !== stage.view || loaded.get(id) === "done" || !map) return;
       const first = !loaded.has(id);
-      loaded.set(id, version);
+      loaded.set(id, "live");
       view.update(id, {
         coordinates,
         components: Math.round(coordinates.length / view.table.n),
