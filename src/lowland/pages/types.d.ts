@@ -690,7 +690,7 @@ interface ButtonOptions extends Attributes {
 }
 interface PickerGroup {
   name: string;
-  items: { key: string; text: string; note?: string; title?: string }[];
+  items: { key: string; text: string; note?: string }[];
 }
 interface GridOptions {
   rows: number;

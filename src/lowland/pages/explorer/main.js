@@ -235,11 +235,7 @@ function noMaps() {
         "div",
         { class: "empty first-map" },
         el("h1", null, `${store.table.name} is ready`),
-        el(
-          "p",
-          { class: "lead" },
-          "Look at its columns, then compute a first map: every row becomes a point.",
-        ),
+        el("p", { class: "lead" }, "Look at its columns, then compute a first map: every row becomes a point."),
         el(
           "div",
           { class: "row center" },

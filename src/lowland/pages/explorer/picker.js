@@ -5,7 +5,7 @@ import { closePopover, glyph, popover, replace } from "./elements.js";
 
 const MOST = 200; // items shown at once; the search finds the others
 
-// groups(): [{ name, items: [{ key, text, note, title }] }]; onpick(key).
+// groups(): [{ name, items: [{ key, text, note }] }]; onpick(key).
 /** @type {(options: { name: string, groups: () => PickerGroup[], onpick: (key: string) => unknown, text?: string, kind?: string }) => { element: HTMLElement, show: (words: string) => void }} */
 export function picker({ name, groups, onpick, text = "", kind = "" }) {
   const shown = el("span", { class: "picked" }, text);
@@ -75,7 +75,6 @@ function openList(anchor, name, groups, onpick) {
             class: "option",
             role: "option",
             "aria-selected": "false",
-            title: item.title,
             onclick: () => pick(item.key),
           },
           el("span", { class: "option-text" }, item.text),
