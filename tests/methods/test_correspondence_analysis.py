@@ -131,6 +131,7 @@ def test_a_wide_sparse_table(monkeypatch):
     """Iterative solver on sparse rows and row facts agree with the dense table."""
     N = scipy.sparse.random_array((300, 80), density=0.1, random_state=np.random.default_rng(0), format="csr")
     N.data = np.ceil(N.data * 9)
+    N.indices, N.indptr = N.indices.astype(np.int32), N.indptr.astype(np.int32)  # older versions of scipy: int64
     dense = N.toarray()
     keep = dense.sum(axis=1) > 0
     N, dense = N[keep], dense[keep]

@@ -477,7 +477,7 @@ READ_OPTIONS = section(
 )  # fmt: skip
 PREPARE_OPTIONS = section(
     DATA,
-    Option("--prepare", "auto: encode categories and dates as numbers, leave out columns that are no features "
+    Option("--prepare", "auto: encode categories and dates as numbers, leave out columns that are not features "
            "(identifiers, years, codes, free text, copies of the labels), standardize the numbers if their units "
            "differ, and weight counts by TF-IDF. What was done is printed. standardize: always standardize. encode: "
            "only encode. none: use the columns as they are. [default: auto]", type=Choice(PREPARE), kept="prepare"),

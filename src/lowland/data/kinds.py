@@ -345,7 +345,7 @@ def _kind(name: str, c: _Counts, suspect: SuspectColumn | None, is_id: bool, vec
 
 
 def _why_unused(column: ColumnKind, suspect: SuspectColumn | None) -> str:
-    """Return why a column is shown, but is no feature unless the user names it; "" for a feature."""
+    """Return why a column is shown, but is not a feature unless the user names it; "" for a feature."""
     if column.kind == "missing":
         return "no values"
     if column.kind == "constant":

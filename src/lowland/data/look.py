@@ -37,7 +37,7 @@ class Look:
     id: str | None = None  # a column of ids, where the table does not say which
     marks: tuple[str, ...] = ()  # texts that may mark missing values
     encode: tuple[str, ...] = ()  # features that are encoded as numbers
-    unused: tuple[str, ...] = ()  # columns that are shown, but are no features unless they are named
+    unused: tuple[str, ...] = ()  # columns that are shown, but are not features unless they are named
     incomplete: tuple[str, ...] = ()  # features of numbers with missing values
     vectors: tuple[str, ...] = ()  # columns of vectors
     counts: bool = False  # whether all features count words, species or events

@@ -1,6 +1,6 @@
 """One preparation of a table, for the command line, ``compare``, notebooks and the explorer.
 
-Columns that are no features are left out, categories and dates are encoded, missing numbers are replaced, columns in
+Columns that are not features are left out, categories and dates are encoded, missing numbers are replaced, columns in
 different units are standardized, and counts are weighted. What was done is reported.
 """
 
@@ -118,7 +118,7 @@ def prepare_categories(
 ) -> Prepared:
     """Prepare a table for a method that reads categories as they are.
 
-    Columns that are no features are left out as by ``prepare_rows``. So are dates and texts, and numbers if the method
+    Columns that are not features are left out as by ``prepare_rows``. So are dates and texts, and numbers if the method
     is for categories only and there are some. Missing numbers are replaced by the median of their column, and missing
     categories become a level: parameters of ``est`` are set. ``impute="drop"`` drops incomplete rows instead, "none"
     refuses them. ``use`` names columns to use although they do not look like features.

@@ -18,13 +18,13 @@ SAMPLED = 1_000  # rows from which the number of columns is found, if some hold 
 
 def command_of(entry: Entry) -> click.Command:
     """Return the command that plans a fit of one method."""
-    rows = "Number of rows, if the file does not tell it. [default: as the file says, or by its size]"
+    rows = "Number of rows, if the file does not state it. [default: as the file says, or by its size]"
     return Command(
         entry.verb,
         params=[
             options.file_argument("file", "FILE"),
             *options.parameter_options(entry),
-            *options.data_options("Column of labels, which is no feature."),
+            *options.data_options("Column of labels, which is not a feature."),
             *section(DATA, Option("--rows n_rows", rows, type=click.IntRange(min=1), metavar="N")),
             *options.WORK_OPTIONS,
         ],

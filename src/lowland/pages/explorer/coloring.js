@@ -1,4 +1,4 @@
-// What the colors mean: labels, a column, clusters, trust of every point, or the distance from a point in the data.
+// What the colors mean: labels, a column, clusters, quality of every point, or the distance from a point in the data.
 
 import { el } from "../view/elements.js";
 import { bytesOf } from "../view/saving.js";
@@ -8,7 +8,7 @@ import { button, choice, labeled } from "./elements.js";
 import { attempt, openDialog } from "./notices.js";
 import { picker } from "./picker.js";
 
-// What the trust of a point asks.
+// The question that each quality measure of a point answers.
 /** @type {Record<string, string>} */
 const MEASURES = {
   trustworthiness: "are neighbors on the map true ones?",
@@ -49,7 +49,7 @@ export function coloringPicker(app) {
     const trust = [...measures.keys()].map((name) => ({
       key: `trust:${name}`,
       text: name,
-      note: MEASURES[name] ?? "trust of every point",
+      note: MEASURES[name] ?? "quality of every point",
     }));
     const real = store
       .mapList()

@@ -285,7 +285,7 @@ export function createStage(app) {
     }
   }
 
-  // Trust of every row, for the maps that have it.
+  // The quality of every row, for the maps that have it.
   async function loadTrust(measure) {
     const { view } = stage;
     await Promise.all(
