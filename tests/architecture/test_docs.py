@@ -211,6 +211,77 @@ def test_sizes_on_the_page_on_choosing_were_measured():
             assert size in measured, name
 
 
+# Figures on pages, as {} in the text, and where they were measured: job and line of the page with all jobs.
+FIGURES = [
+    ("benchmarks.md", "| TSNE | 60,000 | {} | openTSNE {} |", "tsne_mnist", "750 iterations, fit"),
+    ("benchmarks.md", "| TSNE | 10,000 | {} | scikit-learn {} |", "tsne_sklearn", "defaults, fit"),
+    ("benchmarks.md", "| UMAP | 60,000 | {} | umap-learn {}, seeded |", "umap_mnist", "warm"),
+    ("benchmarks.md", "| PaCMAP | 60,000 | {} | pacmap {} |", "pacmap_mnist", "warm"),
+    ("benchmarks.md", "budget 512 MB | {},", "parquet", "against reading and multiplying alone"),
+    ("benchmarks.md", "| PCA of iris | {}, as scikit-learn", "iris", "against scikit-learn"),
+    ("benchmarks.md", "| `import lowland` | {},", "importing", "against import numpy"),
+    ("benchmarks.md", "| UMAP of 1,000,000 × 50 | {} ", "umap_many", "fit"),
+    ("how-to/gpu.md", "| TSNE | 60,000 | {} |", "gpu_jobs", "t-SNE 60,000"),
+    ("how-to/gpu.md", "| UMAP | 60,000 | {} |", "gpu_jobs", "UMAP 60,000"),
+    ("how-to/gpu.md", "| PaCMAP | 60,000 | {} |", "gpu_jobs", "PaCMAP 60,000"),
+    ("how-to/gpu.md", "| Isomap | 20,000 | {} |", "gpu_jobs", "Isomap 20,000"),
+    ("how-to/gpu.md", "| LocallyLinearEmbedding | 20,000 | {} |", "gpu_jobs", "LLE 20,000"),
+    ("how-to/gpu.md", "| DiffusionMap | 20,000 | {} |", "gpu_jobs", "DiffusionMap 20,000"),
+    ("how-to/gpu.md", "| SpectralEmbedding | 20,000 | {} |", "gpu_jobs", "SpectralEmbedding 20,000"),
+    ("how-to/gpu.md", "| TSNE | 1,000,000 | {} |", "gpu_jobs", "t-SNE 1,000,000"),
+    ("how-to/gpu.md", "| UMAP | 1,000,000 | {} |", "gpu_jobs", "UMAP 1,000,000"),
+    ("how-to/gpu.md", "| PaCMAP | 1,000,000 | {} |", "gpu_jobs", "PaCMAP 1,000,000"),
+    ("quality.md", "of 20,000 points take {} and", "quality_neighborhoods", "20,000 rows, 50 columns"),
+    ("methods/autoencoder.md", "digits of MNIST in {} |", "autoencoder_mnist", "training on all cores"),
+    ("methods/classical_mds.md", "| 8,000 in {},", "classical", "against scikit-learn"),
+    ("methods/classical_mds.md", "500 landmarks in {},", "landmarks", "fit and transform all rows"),
+    ("methods/diffusion_map.md", "1,000,000 in {},", "growth", "diffusion map, 1,000,000 points"),
+    ("methods/factor_analysis.md", "50,000 × 200 in {} |", "factors", "against scikit-learn"),
+    ("methods/fast_ica.md", "100,000 × 30 in {} |", "independent", "against scikit-learn"),
+    ("methods/feature_agglomeration.md", "2,000 × 3,000 in {} |", "tree_of_columns", "ward, against scikit-learn"),
+    ("methods/feature_filter.md", "200,000 × 300 in {} |", "filters_one_pass", "pearson against f_regression"),
+    ("methods/incremental_pca.md", "in chunks in {} |", "chunks", "against scikit-learn's IncrementalPCA"),
+    ("methods/isomap.md", "| 10,000 in {},", "isomap_roll", "against scikit-learn"),
+    ("methods/isomap.md", "500 landmarks in {} ", "landmark_isomap", "fit"),
+    ("methods/kernel_pca.md", "8,000 × 20 in {},", "kernel_pca", "against scikit-learn's auto"),
+    ("methods/kernel_pca.md", "1,000 landmarks in {} |", "kernel_pca_landmarks", "fit and transform"),
+    ("methods/l1_selector.md", "20,000 × 300 in {} |", "l1_tall", "against LassoCV"),
+    ("methods/linear_autoencoder.md", "200,000 × 100 in {} |", "linear_autoencoder_batches", None),
+    ("methods/linear_discriminant_analysis.md", "100,000 × 300 in {} |", "discriminants", "against scikit-learn's svd"),
+    ("methods/locally_linear_embedding.md", "| 1,000,000 in {},", "growth", "LLE, 1,000,000 points"),
+    ("methods/mds.md", "2,000 × 64 in {},", "least_squares", "from classical MDS"),
+    ("methods/pacmap.md", "60,000 in {} on", "pacmap_mnist", "warm"),
+    ("methods/pca.md", "from a file in {} and", "parquet", "against reading and multiplying alone"),
+    ("methods/projection_pursuit.md", "p-values in {} |", "randu_planes", "1-dimensional projections"),
+    ("methods/self_organizing_map.md", "from a file in {},", "map_of_file", "fit within the budget"),
+    ("methods/sequential_feature_selector.md", "20 selected in {} |", "sequential_linear", "against scikit-learn"),
+    ("methods/spectral_embedding.md", "| 1,000,000 in {},", "growth", "Laplacian eigenmaps, 1,000,000 points"),
+    ("methods/tsne.md", "| 60,000 in {} on", "tsne_mnist", "750 iterations, fit"),
+    ("methods/umap.md", "| 60,000 in {}, and", "umap_mnist", "warm"),
+    ("methods/umap.md", "1,000,000 × 50 in {} and", "umap_many", "fit"),
+    ("methods/vector_quantizer.md", "64 code vectors in {} |", "code_book_whole", "against scikit-learn"),
+]
+
+
+def seconds(text):
+    number, unit = text.split()
+    return float(number) * {"s": 1, "ms": 1e-3, "µs": 1e-6}[unit]
+
+
+@pytest.mark.parametrize(("page", "text", "job", "line"), FIGURES, ids=lambda value: str(value)[:40])
+def test_figures_on_pages_were_measured(page, text, job, line):
+    """A figure agrees with the last run of its benchmark: within 10%, or to the digits that the page gives."""
+    found = re.search(re.escape(text).replace(r"\{\}", r"([\d.]+ [mµ]?s)"), read(ROOT / "docs" / page))
+    assert found, "The page or this test has changed."
+    lines = read(ROOT / "docs/develop/benchmarks.md").partition(f"| **{job}**:")[2].splitlines()[1:]
+    measured = next(each for each in lines if line is None or each.startswith(f"| {line} |"))
+    column = 3 if line is None else 2  # there, the peer is the figure: all rows per step
+    for i, shown in enumerate(found.groups()):
+        truth = seconds(measured.split(" | ")[column - 1 + i].strip("| "))
+        last_digit = 10.0 ** -len(shown.split()[0].partition(".")[2]) * seconds(f"1 {shown.split()[1]}")
+        assert abs(seconds(shown) - truth) <= max(0.1 * truth, last_digit / 2), (shown, truth)
+
+
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
 def test_pages_cite_what_the_classes_cite(entry):
     link = r"doi:10\.\d{4,9}/\S+?(?=[.,]?(?:\s|$))|arXiv:[\d.]+\d|jmlr\.org/\S+\w"

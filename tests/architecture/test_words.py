@@ -156,7 +156,9 @@ def test_pages_have_plain_sentences(path):
         if re.search(pattern, line, re.I)
     ]
     assert not found, "\n" + "\n".join(found)
-    if path.name not in LISTS:  # write two sentences instead. Tables, captions, mathematics and references may list by ;
+    if (
+        path.name not in LISTS
+    ):  # write two sentences instead. Tables, captions, mathematics and references may have lists
         sentences = [line for line in lines if not re.search(r"^\||!\[|\\|\$|doi:|arXiv|^- †", line)]
         assert not [line for line in sentences if ";" in line]
 

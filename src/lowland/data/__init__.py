@@ -1,4 +1,4 @@
-"""Reading and writing tables; example data sets."""
+"""Reading and writing tables, and example data sets."""
 
 from typing import TYPE_CHECKING, Any
 
