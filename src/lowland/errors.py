@@ -171,7 +171,7 @@ def was_interrupted(error: BaseException) -> bool:
 
 
 def warn(text: str, category: type[Warning] = DataWarning) -> None:
-    """Issue a warning that points to the line of the user's code; Python shows it once per line.
+    """Issue a warning that points to the line of the user's code. Python shows it once per line.
 
     Its attribute ``marked`` keeps the marks of the text.
     """

@@ -60,7 +60,7 @@ def test_a_map_unfolds_in_view_and_survives_the_death_of_its_worker(person, serv
     assert person.api(f"/maps/{made}")["status"] == "running"
     server.kill_workers()
     person.sees(".lv-panel[data-status=broken]", "was killed from outside")
-    person.sees(".notice.problem", "The table is unharmed")
+    person.sees(".notice.problem", "The table is unchanged")
     person.click(".lv-panel[data-status=broken] button", "Run again")
     person.until(f"Number({running}?.dataset.drawn) > 1")
     person.click(".map-line [aria-label=Cancel]")

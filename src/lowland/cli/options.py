@@ -472,7 +472,7 @@ READ_OPTIONS = section(
     _read_option("missing", "a,b",
                  'Marks of missing values, such as "?,-". NA, NaN, null and empty cells are always missing.',
                  lambda text: tuple(mark.strip() for mark in text.split(","))),
-    _read_option("array", "NAME", "Array of a .npz file; X, a layer or obsm of a .h5ad file. [default: X]"),
+    _read_option("array", "NAME", "Array of a .npz file, or X, a layer or obsm of a .h5ad file. [default: X]"),
     _read_option("sheet", "NAME", "Sheet of a spreadsheet. [default: the first]"),
 )  # fmt: skip
 PREPARE_OPTIONS = section(
@@ -491,7 +491,7 @@ WORK_OPTIONS = section(
     WORK,
     Option("--memory", "Memory budget, such as 1GB. [default: half of the machine's memory]", type=MemorySize(),
            metavar="SIZE", kept="work"),
-    Option("--threads", "Number of threads; does not change the result. [default: all cores]",
+    Option("--threads", "Number of threads, which does not change the result. [default: all cores]",
            type=click.IntRange(min=1), metavar="N", kept="work"),
     Option("--progress/--no-progress", "Show progress on stderr. [default: only on a terminal]", default=None,
            kept="work"),

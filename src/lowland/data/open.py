@@ -43,7 +43,7 @@ def open_rows(
     ``columns`` keeps only these columns, ``drop`` drops some, both by name, in frames and in files with column names.
     ``header`` says whether the first line of a text file contains column names. By default, a line of numbers is a row.
     Other options of reading, such as ``separator=";"``, ``missing=["?"]`` or ``array="X"``, are those of ReadOptions,
-    which may also be given as ``read``.
+    which may also be passed as ``read``.
 
     Examples
     --------

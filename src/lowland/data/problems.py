@@ -82,12 +82,12 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
     else:
         remedy.append("Name the columns of numbers (`columns=...`).")
     remedy.append(
-        "If one contains class labels, name it (`y=...`); other text can be encoded as numbers "
+        "If one contains class labels, name it (`y=...`). Other text can be encoded as numbers "
         "(`lowland.TablePreparer`)."
     )
     gaps = {problem.column: problem.missing for problem in incomplete}
     if gaps:
-        remedy.append(f"Missing values: {counted(gaps)}; most methods need a value in each cell.")
+        remedy.append(f"Missing values: {counted(gaps)}. Most methods need a value in each cell.")
     return TableProblems(said + " ".join(remedy), marks, others, list(gaps))
 
 

@@ -59,9 +59,11 @@ SAMPLE = 20_000  # rows up to which all are measured
 MOST_COMPONENTS = 50  # of a scree
 MOST_LOADINGS = 2_000  # columns
 MOST_BYTES = 128 * 2**20  # of one map in the cache
-STARTED = "It started from the map before it, so it depends on that map. Compute it from scratch to compare."
+STARTED = (
+    "This map was initialized with the previous one, so it depends on that map. Compute it from scratch to compare."
+)
 NOT_STARTED = (
-    "The map before it has another number of components or of fitted rows, so this one was computed from scratch."
+    "The previous map has another number of components or of fitted rows, so this one was computed from scratch."
 )
 
 

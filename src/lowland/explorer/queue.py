@@ -23,7 +23,7 @@ PRELOAD = ("lowland.explorer.tables", "lowland.explorer.maps", "lowland.explorer
 COMPILING = 0.6  # seconds that a task waits for a process that compiles; loading compiled code takes less
 SPARE = 1.0  # seconds after which the next spare process is started: the first task has the processor for itself
 REMEDY = "Use fewer rows, or another method, or start the explorer with a larger limit."
-CRASH_REMEDY = "The table is unharmed. Start it again, or use fewer rows."
+CRASH_REMEDY = "The table is unchanged. Start it again, or use fewer rows."
 MOST_WAITING = 2_000  # events that a slow browser may leave unread; then it is disconnected, and connects again
 KEEP_ALIVE = 15.0  # seconds
 

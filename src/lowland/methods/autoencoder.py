@@ -231,7 +231,7 @@ class Autoencoder(
     n_samples_: int = attribute("Number of training points, held-out ones included.")
 
     def fit(self, X: Any, y: Any = None, callback: Callback = None) -> Self:
-        """Fit to the rows of X; ``y`` is not used.
+        """Fit to the rows of X. ``y`` is not used.
 
         ``callback`` receives a snapshot (iteration, total, embedding, value) after every epoch, or every 10 iterations
         with lbfgs: the codes of all rows, and the loss. If it returns False, the fit ends with the network so far.

@@ -179,7 +179,7 @@ class CorrespondenceAnalysis(
         return map_points(None, masses, F, self.eigenvalues_, squares)
 
     def supplementary_columns(self, X: Any, columns: Any) -> MapPoints:
-        """Return further columns of counts on the map; X has the training rows, ``columns`` the same rows.
+        """Return further columns of counts on the map. X has the training rows, and ``columns`` the same rows.
 
         A column lies at the mean of the standard coordinates of the rows, weighted by its profile.
         """

@@ -224,13 +224,13 @@ class FactorAnalysis(
     n_iter_: int = attribute("Number of iterations.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X; ``sample_weight`` counts repetitions."""
+        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
     def fit_covariance(self, S: Any, n_samples: int, mean: Any = None) -> Self:
         """Fit to a covariance or correlation matrix S that was computed from ``n_samples`` rows.
 
-        S is used as it is, with divisor n or n - 1. ``mean`` is needed only to transform rows later; None means zero.
+        S is used as it is, with divisor n or n - 1. ``mean`` is needed only to transform rows later. None means zero.
         """
         check_parameters(self)
         rows = open_rows(S)
@@ -427,7 +427,7 @@ class FactorAnalysis(
         return like(self._model().covariance, self.mean_)
 
     def get_precision(self) -> Array:
-        """Return the inverse of the model's covariance; only a k x k matrix is inverted."""
+        """Return the inverse of the model's covariance. Only a k x k matrix is inverted."""
         check_is_fitted(self)
         return like(self._model().precision, self.mean_)
 

@@ -241,11 +241,11 @@ class FastICA(
             )
 
     def transform(self, X: Any, copy: bool = True) -> Any:
-        """Return the sources of the rows of X, (n, k); ``copy`` has no effect, since the input is never modified."""
+        """Return the sources of the rows of X, (n, k). ``copy`` has no effect, since the input is never modified."""
         return super().transform(X)
 
     def inverse_transform(self, X: Any, copy: bool = True) -> Any:
-        """Return the rows that are mixtures of the sources X, (n, d); ``copy`` has no effect."""
+        """Return the rows that are mixtures of the sources X, (n, d). ``copy`` has no effect."""
         return super().inverse_transform(X)
 
     def _encoding(self) -> Affine:

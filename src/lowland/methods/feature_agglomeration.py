@@ -228,7 +228,7 @@ class FeatureAgglomeration(
         return PoolColumns(self.labels_, self._params.pooling_func)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return rows in which every column has the value of its cluster, (n, d); one row, (d,), for a vector of k."""
+        """Return rows in which every column has the value of its cluster, (n, d), or (d,) for a vector of k."""
         single = getattr(X, "ndim", None) == 1
         rows = super().inverse_transform(X[None, :] if single else X)
         return rows[0, :] if single else rows

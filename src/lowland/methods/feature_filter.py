@@ -50,7 +50,7 @@ class FeatureFilter(
     1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square. Or compute it in memory:
        Spearman correlation, distance correlation, mutual information.
     2. For mRMR: add columns one at a time, each relevant and not redundant.
-    3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a given false
+    3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a chosen false
        discovery rate.
     4. ``transform`` returns the selected columns.
 

@@ -325,7 +325,7 @@ class Isomap(
         return np.searchsorted(np.flatnonzero(embedded_mask(self)), to_numpy(self.landmarks_))
 
     def reconstruction_error(self) -> float:
-        """Return |B - ZZ'| / n, with B = -½ J(D∘D)J of the geodesic distances D; with landmarks, of these."""
+        """Return |B - ZZ'| / n, with B = -½ J(D∘D)J of the geodesic distances D, or with landmarks of theirs."""
         check_is_fitted(self)
         D, marks = to_numpy(self.dist_matrix_), self._marks()
         kept = np.maximum(to_numpy(self.eigenvalues_), 0)
@@ -334,7 +334,7 @@ class Isomap(
     def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
         """Return how the neighbor graph changes with n_neighbors: components, geodesic distances, short circuits.
 
-        ``n_neighbors`` is one integer or several. Nothing is fitted. X must fit in memory; above 2,000 rows, geodesic
+        ``n_neighbors`` is one integer or several. Nothing is fitted. X must fit in memory. Above 2,000 points, geodesic
         distances from 2,000 sampled rows are used.
         """
         rows, _ = self._open(X, None)

@@ -73,7 +73,7 @@ class KernelPCA(
        product. The linear kernel needs no matrix, and with landmarks only that of the landmarks is needed.
     2. Find the leading eigenpairs of the centered kernel matrix, which is not formed. With landmarks: those of the
        scatter of the Nyström features (J K_mm J)^(-1/2) k_m(x), summed in one pass over the data.
-    3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training points √λ a.
+    3. Coordinates are z = (k(x) - means)'A with A = a/√λ, or for the training points √λ a.
     4. On request, learn the inverse transform.
 
     See Also

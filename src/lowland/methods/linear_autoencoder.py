@@ -122,7 +122,7 @@ class LinearAutoencoder(
     learning_rate_: float = attribute("Learning rate that was used.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows; not with mini-batches."""
+        """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows, but not with mini-batches."""
         if sample_weight is not None and self.batch_size is not None:
             reason, remedy = (
                 "mini-batches do not support `sample_weight`.",

@@ -454,7 +454,7 @@ class LinearDiscriminantAnalysis(
     # --- classes ---
 
     def decision_function(self, X: Any) -> Array:
-        """Return the score of each row and class, (n, C); with two classes, (n,), positive for the second class."""
+        """Return the score of each row and class, (n, C), or with two classes (n,), positive for the second class."""
         check_is_fitted(self)
         if len(self.classes_) == 2:
             return self._unbounded(self._scored(self._scores(), X, 1)[:, 0])

@@ -145,8 +145,8 @@ class MDS(
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X, or to a dissimilarity matrix (metric='precomputed').
 
-        ``init`` (n, k) is an initial configuration; ``weights`` (n, n) are the weights of the pairs. ``callback``
-        receives a snapshot (iteration, total, embedding, value) after every iteration; if it returns False, the fit
+        ``init`` (n, k) is an initial configuration, and ``weights`` (n, n) are the weights of the pairs. ``callback``
+        receives a snapshot (iteration, total, embedding, value) after every iteration. If it returns False, the fit
         ends with the map so far.
         """
         return self._fit(X, y, init=init, pair_weights=weights, callback=callback)

@@ -83,8 +83,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         if header["format"] > FORMAT:
             raise ModelFileError(
-                f"{str(path)!r} was written by a newer version of Lowland ({header['lowland']}). Update with: "
-                "pip install -U lowland"
+                f"{str(path)!r} was written by a newer version of Lowland ({header['lowland']}). Update Lowland."
             )
         if header["class"] not in method_names() and header["class"] not in STEPS:
             raise ModelFileError(

@@ -196,7 +196,7 @@ class MultipleCorrespondenceAnalysis(
         return map_points(None, np.full(len(F), 1.0 / self.n_samples_), F, self.eigenvalues_, squares)
 
     def supplementary_columns(self, X: Any, columns: Any) -> MapPoints:
-        """Return the levels of further columns on the map; X has the training rows, ``columns`` the same rows.
+        """Return the levels of further columns on the map. X has the training rows, and ``columns`` the same rows.
 
         A level lies at the mean of the standard coordinates of the rows that have it. Missing values are left out.
         """

@@ -319,7 +319,7 @@ class PCA(
     def get_precision(self) -> Array:
         """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
 
-        With all components, those with zero variance are given a variance of the size of the rounding error.
+        With all components, those with zero variance get a variance of the size of the rounding error.
         """
         return in_precision_of_fit(self, model_precision(self))
 

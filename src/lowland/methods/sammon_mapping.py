@@ -99,7 +99,7 @@ class SammonMapping(
         """Fit to the rows of X, or to a distance matrix (metric='precomputed').
 
         ``init`` (n, k) is an initial configuration. ``callback`` receives a snapshot (iteration, total, embedding,
-        value) after every iteration; if it returns False, the fit ends with the map so far.
+        value) after every iteration. If it returns False, the fit ends with the map so far.
         """
         return self._fit(X, y, init=init, callback=callback)
 

@@ -57,7 +57,7 @@ class SelfOrganizingMap(
         w_k = Σ_l h_kl s_l / Σ_l h_kl n_l,    h_kl = exp(-|p_k - p_l|² / 2r²)
 
     where s_l is the sum and n_l the number of the points of unit l, p_l its position on the grid and r the radius of
-    the neighborhood. Each prototype is a weighted mean of the points of its own and of nearby units.
+    the neighborhood. Each prototype is a weighted mean of its points and those of nearby units.
 
     1. Choose the grid: 5 √n units, with sides in the ratio of the first two principal standard deviations.
     2. Initialize the prototypes on the plane of the first two principal components.
@@ -169,7 +169,7 @@ class SelfOrganizingMap(
     stopped_because_: str = attribute("Why training stopped.")
 
     def fit(self, X: Any, y: Any = None, callback: Callback = None) -> Self:
-        """Fit to the rows of X; ``y`` is not used.
+        """Fit to the rows of X. ``y`` is not used.
 
         ``callback`` receives a snapshot (iteration, total, embedding, value) after every epoch: the coordinates of all
         rows on the grid, which take one more pass over the rows, and the quantization error. If it returns False, the

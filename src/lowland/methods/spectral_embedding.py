@@ -165,7 +165,7 @@ class SpectralEmbedding(
         "Bandwidth of the heat weights, or None with other weights.", when="for a neighbor graph"
     )
     reach_: Array | None = attribute(
-        "Distance of each embedded point to its last neighbor, for new points. None if the graph was given.",
+        "Distance of each embedded point to its last neighbor, for new points. None if you passed the graph.",
         "(n_samples_ - n_excluded_,)",
         when="for a neighbor graph",
     )

@@ -250,14 +250,14 @@ class TSNE(
     kl_divergence_: float = attribute("Kullback-Leibler divergence of the map.")
     learning_rate_: float = attribute("Learning rate of the second phase.")
     n_neighbors_: int = attribute(
-        "Number of neighbors of each point whose affinities were computed, or 0 if they were given."
+        "Number of neighbors of each point whose affinities were computed, or 0 if you passed them."
     )
 
     def fit(self, X: Any, y: Any = None, graph: Any = None, callback: Callback = None) -> Self:
         """Fit to the rows of X.
 
         ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
-        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        (iteration, total, embedding, value) every 50 iterations. If it returns False, the fit ends with the map so
         far. Ctrl-C also ends it with the map so far, and a warning.
         """
         return self._fit(X, y, graph=graph, callback=callback)

@@ -87,7 +87,7 @@ _EXTENT, _NOISE = 10.0, 1e-4  # range of the initial coordinates, and the standa
 _HEAT = {"spectral": 1.0, "pca": 4.0, "random": 12.0}  # first steps, relative to the learning rate
 _GIVEN_HEAT = 4.0  # from a given start
 _BOUNDS = {"jaccard": 1.0, "dice": 1.0, "hellinger": 1.0, "cosine": 2.0, "correlation": 2.0}  # rows share nothing
-_UNUSED = "Accepted for umap-learn's signature; it has no effect here"
+_UNUSED = "Accepted for umap-learn's signature, without effect"
 
 
 def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
@@ -312,7 +312,7 @@ class UMAP(
         """Fit to the rows of X.
 
         ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
-        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        (iteration, total, embedding, value) every 50 iterations. If it returns False, the fit ends with the map so
         far. Ctrl-C also ends it with the map so far, and a warning. ``ensure_all_finite`` is accepted for umap-learn's
         signature: missing values are an error, unless the metric skips them.
         """
@@ -667,7 +667,7 @@ class UMAP(
 
     @property
     def inverse_error_(self) -> float:
-        """Relative error of the inverse transform, √(sum |x - x̂|² / sum |x - mean|²); computed on access.
+        """Relative error of the inverse transform, √(sum |x - x̂|² / sum |x - mean|²), computed on access.
 
         Up to 500 training rows are each predicted from the others.
         """

@@ -42,7 +42,7 @@ ax : matplotlib Axes or None, default None
     Axes to draw in. None means a new figure.
 """
 RETURNS = """
-matplotlib Figure, or ``ax`` if it was given
+matplotlib Figure, or ``ax`` if you pass one
     A notebook shows the figure. Save it with ``figure.savefig(path)``.
 """
 

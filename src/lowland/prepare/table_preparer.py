@@ -76,7 +76,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         mostly missing.
     impute : {"median", "mean", "most_frequent"} or None, default="median"
         Replacement of missing numbers, ranks and parts of dates. Missing booleans become the most frequent value. None
-        leaves all of them missing (NaN). A missing category is a level of its own, a missing text is an empty text.
+        leaves all of them missing (NaN). A missing category is a further level, a missing text is an empty text.
     standardize : "auto", "tf-idf" or bool, default="auto"
         Whether to scale numbers, ranks and parts of dates to mean 0 and standard deviation 1. "auto" does so if some
         columns are not numbers, or if the largest standard deviation exceeds ten times the smallest. It does not scale

@@ -336,7 +336,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
 _KNOWN: dict[str, tuple[str, str]] = {
     "auto": (
         "Corrected maximum likelihood",
-        "none in uniformly filled balls; up to 17% high on spheres and 13% on Gaussian clouds, up to 9% low in cubes; "
+        "none in uniformly filled balls, up to 17% high on spheres and 13% on Gaussian clouds, up to 9% low in cubes; "
         "low if the extents of the directions are very different.",
     ),
     "mle": (
@@ -345,7 +345,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "twonn": (
         "Two nearest neighbors",
-        "low in high dimensions (9 to 18% at 10); high with noise, since it uses only the smallest scale.",
+        "low in high dimensions (9 to 18% at 10), and high with noise, since it uses only the smallest scale.",
     ),
     "correlation": (
         "Correlation dimension",

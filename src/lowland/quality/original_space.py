@@ -100,12 +100,12 @@ class OriginalSpace:
             Original data, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n,
             n).
         labels : array-like of shape (n,) or None, default None
-            Class labels by which the sample is stratified. Missing labels are a class of their own.
+            Class labels by which the sample is stratified. Missing labels are a further class.
         metric : str or function, default "euclidean"
             Distance metric in X.
         scale : array-like of shape (d,), True or None, default None
             Scale factors by which the columns are divided first, such as ``scale_`` of a model. True means the standard
-            deviations of the columns; constant columns are not divided.
+            deviations of the columns. Constant columns are not divided.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class OriginalSpace:
         cls, X: Any, Z: Any, *, labels: Any = None, metric: Metric = "euclidean", scale: Any = None,
         sample: Sample = "auto", random_state: Any = None,
     ) -> tuple[Self, PointSet]:  # fmt: skip
-        """Prepare points, or reuse prepared ones, with coordinates; points without coordinates are left out of both."""
+        """Prepare points, or reuse prepared ones, with coordinates. Points without coordinates are left out of both."""
         if isinstance(X, cls):
             X._check_the_same(metric, sample, random_state)
             high = X

@@ -126,7 +126,7 @@ def _for_many_rows(
         return {}, (), None
     if traits.study.beyond == "landmarks":
         return {"n_landmarks": LANDMARKS}, (f"{LANDMARKS:,} landmarks were used because there are {n:,} rows.",), None
-    note = f"Fitted to {SAMPLE:,} evenly spaced rows of {n:,}; the others were embedded as new rows."
+    note = f"Fitted to {SAMPLE:,} of the {n:,} rows, evenly spaced. The others were embedded as new points."
     return {}, (note,), SAMPLE
 
 

@@ -271,14 +271,14 @@ compare = Command(
                    type=click.IntRange(min=1), metavar="N"),
             Option("--purpose", "What the embedding is for: visualize, compress or classify. The advice for it comes "
                    "first. [default: visualize]", default="visualize", type=Choice(PURPOSES)),
-            Option("--sweep", "Values to try for a parameter; may be repeated.", multiple=True,
+            Option("--sweep", "Values to try for a parameter. May be repeated.", multiple=True,
                    metavar="METHOD.PARAMETER=A,B,…"),
             Option("--limit", "Time limit for one fit. [default: 120]", default=LIMIT, metavar="SECONDS",
                    type=click.FloatRange(min=0, min_open=True)),
             Option("--total-limit", "Time limit for the whole study. [default: none]", metavar="SECONDS",
                    type=click.FloatRange(min=0, min_open=True)),
             Option("--embedding", "Coordinates from elsewhere to compare with, such as umap.csv: one row per row of "
-                   "FILE, in the same order; may be repeated.", multiple=True, metavar="[NAME=]FILE"),
+                   "FILE, in the same order. May be repeated.", multiple=True, metavar="[NAME=]FILE"),
             Option("--reliability", "Test which points of the leading maps are reliable: up to 30 more fits of each.",
                    is_flag=True),
             Option("--cache/--no-cache", "Read and store trials in the user's cache folder. [default: cache]",

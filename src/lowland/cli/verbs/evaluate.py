@@ -94,7 +94,7 @@ evaluate = Command(
     params=[
         options.file_argument("data", "DATA"),
         options.file_argument("file", "COORDINATES"),
-        *options.data_options("Column of DATA with class labels; adds measures of class separation."),
+        *options.data_options("Column of DATA with class labels, which adds measures of class separation."),
         *options.PREPARE_OPTIONS,
         *section(DATA, NamesOption("--coordinates", "Use only these columns of COORDINATES.")),
         *section(

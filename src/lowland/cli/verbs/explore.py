@@ -83,8 +83,8 @@ explore = Command(
         ),
     ],
     prints_json=False,
-    help="Explore a table in the browser: compute maps, compare them, see where they can be trusted.\n\n"
+    help="Explore a table in the browser: compute maps, compare them, see where they are reliable.\n\n"
     "The page runs on this machine only. Its address, which contains a token, is printed when it is ready. FILE is "
-    "opened at once; other files of the folder can be opened or uploaded in the page.",
+    "opened at once. Other files of the folder can be opened or uploaded in the page.",
     short_help="Explore a table in the browser.",
 )  # fmt: skip

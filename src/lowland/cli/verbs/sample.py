@@ -95,7 +95,7 @@ sample = Command(
         click.Argument(["name"], required=False, metavar="[NAME]"),
         *section(
             DATA,
-            Option("-o --option", "Option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated.",
+            Option("-o --option", "Option of the data set, such as n=5000, noise=0.1 or seed=1. May be repeated.",
                    multiple=True, metavar="NAME=VALUE"),
         ),
         *options.output_options(

@@ -148,7 +148,7 @@ def low_rank(
     check_number("low_rank", "decay", decay)
     if not 0 < decay <= 1:
         reason = "decay is the ratio of successive singular values."
-        raise ParameterError(reason, "Choose above 0, at most 1.", method="low_rank", decay=decay)
+        raise ParameterError(reason, "Choose a number above 0 and at most 1.", method="low_rank", decay=decay)
     rng = random_generator("low_rank", seed)
     U = np.linalg.qr(rng.standard_normal((n, rank)))[0]  # (n, rank)
     V = np.linalg.qr(rng.standard_normal((d, rank)))[0]  # (d, rank)

@@ -230,7 +230,7 @@ def linear_axes(X: Array, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
 def kernel_axes(
     K: Array, k: int | None = None, *, wanted: FeatureSpaceRequest | None = None, run: Run | None = None
 ) -> KernelAxes:
-    """Return the principal axes in feature space of points whose kernel matrix is given: J K J u = λ u, J = I - 11'/n.
+    """Return the principal axes in feature space of points with this kernel matrix: J K J u = λ u, J = I - 11'/n.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
     if matrix.held is None:
         size = show_bytes(matrix.rows.dtype.itemsize * n * n)
         how = f"computed again for each product, since {size} exceed the memory budget"
-    why = f"{k} of {n} eigenpairs, without forming the centered matrix; the kernel matrix is {how}"
+    why = f"{k} of {n} eigenpairs, without forming the centered matrix. The kernel matrix is {how}"
     return pairs, pairs.outcome(why)
 
 

@@ -40,7 +40,7 @@ EMBEDDING_ATTRIBUTES = {
         ),
         n_iter_=("int", "Number of iterations."),
         seed_=("int", "Seed of the random draws, also for new rows."),
-        interrupted_=("bool", "Whether Ctrl-C ended the descent early; the map is then unfinished."),
+        interrupted_=("bool", "Whether Ctrl-C ended the descent early, so that the map is unfinished."),
     ),
 }
 

@@ -35,7 +35,7 @@ GRAPH_ATTRIBUTES = shared_attributes(
     ),
     points_=(
         "Array | None",
-        "Training rows that have coordinates; new rows are compared with them. None if only distances, affinities or a "
+        "Training points with coordinates, with which new points are compared. None if only distances, affinities or a "
         "graph are known.",
         "(n_samples_ - n_excluded_, n_features_in_)",
     ),
@@ -49,9 +49,9 @@ GRAPH_ATTRIBUTES = shared_attributes(
     n_edges_added_=("int", "Number of edges added to connect the components, by disconnected='connect'."),
     recall_=(
         "float",
-        "Fraction of the true nearest neighbors that were found, measured on 300 sampled rows; 1 for an exact search.",
+        "Fraction of the true neighbors that were found, measured on 300 sampled points, or 1 for an exact search.",
     ),
-    recall_interval_=("tuple[float, float]", "95% confidence interval of the recall; (1, 1) for an exact search."),
+    recall_interval_=("tuple[float, float]", "95% confidence interval of the recall, or (1, 1) for an exact search."),
     solver_=("Outcome", "Eigenvalue solver: which one, why, its iterations and whether it converged."),
     n_iter_=("int", "Number of iterations of the eigenvalue solver."),
 )  # fmt: skip

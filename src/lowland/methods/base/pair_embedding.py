@@ -165,7 +165,7 @@ class PairEmbedding(
         """Fit to the rows of X.
 
         ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
-        (iteration, total, embedding, value) every 50 iterations; if it returns False, the fit ends with the map so
+        (iteration, total, embedding, value) every 50 iterations. If it returns False, the fit ends with the map so
         far. Ctrl-C also ends it with the map so far, and a warning.
         """
         return self._fit(X, y, graph=graph, callback=callback)

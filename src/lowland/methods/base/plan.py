@@ -27,7 +27,7 @@ MUCH = 5  # times as fast
 SAMPLED = 2**20  # bytes of a text file from which its number of rows is estimated
 SAMPLE = 2_000  # rows of a sample that stands for all
 LANDMARKS = 1000  # a number of landmarks that is usually enough
-_LANDMARKS = "The map is computed from 1,000 rows; the others are placed by their distances to them."
+_LANDMARKS = "The map is computed from 1,000 points, and the others are placed by their distances to them."
 # parameters that make a fit cheaper, if they are not set already, and what they cost
 _CHEAPER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"n_landmarks": LANDMARKS}, _LANDMARKS),

@@ -33,7 +33,7 @@ PRINCIPAL_ATTRIBUTES = shared_attributes(
     total_variance_=("float", "Total variance, over all components."),
     discarded_variance_=("float", "Sum of the variances of the discarded components."),
     n_components_=("int", "Number of components."),
-    n_effective_=("float", "Sum of the sample weights; the number of training rows without weights."),
+    n_effective_=("float", "Sum of the sample weights, or the number of training rows without weights."),
     choice_=("ComponentChoice", "Number of components, the rule that chose it, and the reason."),
     solver_=("Outcome", "Solver that was used, the reason for it, and its convergence."),
     n_iter_=("int", "Number of iterations, or 0 for a direct solver."),
@@ -138,7 +138,7 @@ def model_covariance(model: Any) -> Array:
 def model_precision(model: Any) -> Array:
     """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
 
-    With all components, those with zero variance are given a variance of the size of the rounding error.
+    With all components, those with zero variance get a variance of the size of the rounding error.
     """
     U, extra = _loadings(model)
     xp = xp_of(U)
