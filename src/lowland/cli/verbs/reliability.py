@@ -115,8 +115,9 @@ reliability = Command(
         *options.data_options("Column of labels to exclude. [default: the label column of the training data]"),
         *section(
             "Test",
-            Option("--null", "Null data: independent permutes each column by itself, gaussian draws from a "
-                   "normal distribution with the same covariance. [default: independent]", type=Choice(NULLS), default="independent"),
+            Option("--null", "Null data: independent permutes each column by itself, gaussian draws from a normal "
+                   "distribution with the same covariance. [default: independent]",
+                   type=Choice(NULLS), default="independent"),
             Option("--clusters/--no-clusters", "Test whether clusters of the map are separate groups in the data.",
                    default=True),
             Option("--sweep", "Instead of testing the map, compare maps with other values of a parameter by the "
