@@ -87,7 +87,8 @@ def save_picture(figure: Any, path: Path) -> None:
 
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=WIDTH / figure.get_figwidth(), facecolor="white", metadata={"Software": None})
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    whole = Image.open(drawn).convert("RGB")
+    image = whole.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)  # keeps rare colors
     image.save(path, optimize=True)
 
 

@@ -312,7 +312,7 @@ def kernel_pca() -> Any:
     left.set_aspect("equal")
     left.set_axis_off()
     right.set_xlabel("third component")
-    right.set_ylabel("rows")
+    right.set_ylabel("points")
     right.legend(frameon=False, loc="upper center")
     _title(left, "data, with contours of the third component")
     _title(right, "the third component separates the circles")
@@ -536,7 +536,7 @@ def _known_dimensions(ax: Any) -> None:
         ax.plot(true, found, color=color, marker=marker, markersize=4, linewidth=1, label=method)
     ax.set_xlabel("true dimension")
     ax.legend(frameon=False, title="method", alignment="left", fontsize="small", title_fontsize="small")
-    _title(ax, "estimates on balls of 1,000 rows")
+    _title(ax, "estimates on balls of 1,000 points")
     _quiet(ax)
 
 
@@ -614,7 +614,7 @@ def self_organizing_map() -> Any:
     Z = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     som = lowland.SelfOrganizingMap((8, 10), coordinates="smooth").fit(Z)
     plots.u_matrix(som.u_matrix_, ax=panels[1], title="wine: U-matrix")
-    plots.hit_map(som.hits_, ax=panels[2], title="rows per unit (colors: growers)")
+    plots.hit_map(som.hits_, ax=panels[2], title="points per unit (colors: growers)")
     places = som.transform(Z)
     for one, color in enumerate(plots.style.COLORS[:3]):
         panels[2].scatter(*places[wine.y == one].T, s=8, color=color, linewidths=0.3, edgecolors="white", zorder=3)
@@ -888,7 +888,7 @@ def quality() -> Any:
     noise = np.random.default_rng(0).standard_normal((len(roll.X), 2))
     figure, (left, middle, right) = _panels(3, (11.0, 3.7))
     trust = lowland.quality.trustworthiness(roll.X, flat, n_neighbors=10, per_row=True)
-    plots.embedding(flat, trust, title="PCA of a Swiss roll: trustworthiness per row", ax=left)
+    plots.embedding(flat, trust, title="PCA of a Swiss roll: trustworthiness of each point", ax=left)
     shown = {"Isomap": unrolled, "PCA": flat, "noise": noise}
     curves = {name: lowland.quality.co_ranking(roll.X, Z) for name, Z in shown.items()}
     plots.rnx_curve(curves, title="R_NX by neighborhood size", ax=middle)
