@@ -157,7 +157,7 @@ def silhouette_of(
 
     run = side.threads(LocalRun())
     run.each("computing silhouettes", slices(len(rows), max(1, _BLOCK // side.n)), work)
-    about = f"How much nearer rows are to their own class than to the nearest other class, of {classes} classes."
+    about = f"How much nearer points are to their own class than to the nearest other class, of {classes} classes."
     return evaluated.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
 
 
@@ -286,12 +286,14 @@ class _NearestLabels:
         return cls(side.nearest(k, LocalRun(), evaluated.rows), codes, evaluated)
 
     def hit(self, per_row: bool = False) -> Measure:
-        about = f"Mean fraction of the {self.k} nearest neighbors in the embedding that have the label of the row."
+        about = f"Mean fraction of the {self.k} nearest neighbors in the embedding that have the label of the point."
         values = (self.near == self.own[:, None]).mean(axis=1)
         return self.evaluated.mean("neighborhood hit", values, "higher", about, per_row=per_row)
 
     def accuracy(self, where: str = "", per_row: bool = False) -> Measure:
-        about = f"Fraction of rows classified correctly by a majority vote of their {self.k} nearest neighbors{where}."
+        about = (
+            f"Fraction of points classified correctly by a majority vote of their {self.k} nearest neighbors{where}."
+        )
         right = (self._majority() == self.own).astype(np.float64)
         return self.evaluated.mean(f"nearest-neighbor accuracy{where}", right, "higher", about, per_row=per_row)
 

@@ -265,7 +265,7 @@ def _mle(work: Work) -> IntrinsicDimension:
     local = None
     if work.per_point:
         local = work.expand(1 / np.maximum(spacings.neighborhood_means(each, work.indices), 1e-9))
-    about = f"From the {work.k} nearest neighbors of {len(work.asked)} rows."
+    about = f"From the {work.k} nearest neighbors of {len(work.asked)} points."
     details = {"sampled rows": len(work.asked), "neighbors": work.k}
     return work.result("mle", value, value**2 * work.error_of_mean(each), about, per_point=local, details=details)
 
@@ -276,7 +276,7 @@ def _twonn(work: Work) -> IntrinsicDimension:
     if work.per_point:
         ratios = spacings.neighborhood_means(spacings.log_spacings(work.distances[:, :2])[:, 0], work.indices)
         local = work.expand(1 / np.maximum(ratios, 1e-9))
-    about = f"From the two nearest neighbors of {len(work.asked)} rows, without the 10% with the largest ratios."
+    about = f"From the two nearest neighbors of {len(work.asked)} points, without the 10% with the largest ratios."
     error = value * work.error_of_mean(influence, k=2)
     return work.result("twonn", value, error, about, per_point=local, details={"sampled rows": len(work.asked)})
 
@@ -291,7 +291,7 @@ def _correlation(work: Work) -> IntrinsicDimension:
     radius = radius * work.unit
     about = (
         f"Slope of the correlation sum over radii from {radius[0]:.3g} to {radius[-1]:.3g}, which contain "
-        f"{fraction[0]:.2%} to {fraction[-1]:.2%} of the pairs of {m} rows."
+        f"{fraction[0]:.2%} to {fraction[-1]:.2%} of the pairs of {m} points."
     )
     details = {"rows": m, "radius": radius, "fraction of pairs": fraction}
     return work.result("correlation", slope, error, about, details=details)
@@ -302,7 +302,7 @@ def _pca(work: Work) -> IntrinsicDimension:
     ranks = spacings.local_ranks(work.X, rows, work.indices[np.searchsorted(work.asked, rows)])
     about = (
         f"Mean number of components with at least 5% of the first one's variance, in {len(rows)} neighborhoods of "
-        f"{work.k + 1} rows."
+        f"{work.k + 1} points."
     )
     details = {"neighborhoods": len(rows), "neighbors": work.k}
     error = work.error_of_mean(ranks, rows)
@@ -313,7 +313,7 @@ def _global_pca(work: Work) -> IntrinsicDimension:
     rows = work.draw(_PAIRED)
     value, error = spacings.participation(to_numpy(work.take(rows)))
     about = (
-        f"Participation ratio: (sum of variances)² / sum of squared variances, over the components of {len(rows)} rows."
+        f"Participation ratio: (sum of variances)² / sum of squared variances, over components of {len(rows)} points."
     )
     return work.result("global_pca", value, error, about, details={"rows": len(rows)})
 
@@ -328,7 +328,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
              "Estimate the dimension of each component separately.")  # fmt: skip
     left = residual_variances(geodesic_distances(joined.graph, LocalRun()))
     value = min(elbow(left, len(X)), X.shape[1])  # at most the number of columns
-    about = f"Elbow of the residual variances of {len(X)} rows, at {left[value - 1]:.2g}."
+    about = f"Elbow of the residual variances of {len(X)} points, at {left[value - 1]:.2g}."
     details = {"rows": len(X), "neighbors": k, "residual variances": left}
     return work.result("isomap", float(value), None, about, details=details)
 
@@ -336,8 +336,8 @@ def _isomap(work: Work) -> IntrinsicDimension:
 _KNOWN: dict[str, tuple[str, str]] = {
     "auto": (
         "Corrected maximum likelihood",
-        "none in uniformly filled balls, up to 17% high on spheres and 13% on Gaussian clouds, up to 9% low in cubes; "
-        "low if the extents of the directions are very different.",
+        "none in uniformly filled balls, up to 17% high on spheres and 13% on Gaussian clouds, up to 9% low in cubes, "
+        "and low if the extents of the directions are very different.",
     ),
     "mle": (
         "Maximum likelihood",
@@ -349,7 +349,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "correlation": (
         "Correlation dimension",
-        "low in high dimensions (17% at 10, 27% at 20), with 2 log10(n) as an upper limit, and in clusters; high "
+        "low in high dimensions (17% at 10, 27% at 20), with 2 log10(n) as an upper limit, and in clusters, and high "
         "with curvature.",
     ),
     "pca": (
@@ -358,11 +358,11 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "global_pca": (
         "Global PCA",
-        "high on curved data, since it measures the linear span of the rows; low if the variances are unequal.",
+        "high on curved data, since it measures the linear span of the points, and low if the variances are unequal.",
     ),
     "isomap": (
         "Isomap's elbow",
-        "an integer; low if dimensions have unequal extent, high on closed surfaces and if the graph has shortcuts.",
+        "an integer, low if dimensions have unequal extent, high on closed surfaces and if the graph has shortcuts.",
     ),
 }
 ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {

@@ -50,15 +50,15 @@ MEANINGS = {
         "data and embedding share, minus its expected value for a random embedding."
     ),
     "neighbors preserved": (
-        "The mean over rows of the fraction of the k nearest neighbors in the data that are also among the k nearest "
+        "The mean over points of the fraction of the k nearest neighbors in the data that are also among the k nearest "
         "neighbors in the embedding."
     ),
     "normalized stress": (
-        "Kruskal's stress-1 √(Σ (δ − s d)² / Σ δ²) over pairs of rows, where δ is the distance in the data, d the "
+        "Kruskal's stress-1 √(Σ (δ − s d)² / Σ δ²) over pairs of points, where δ is the distance in the data, d the "
         "distance in the embedding, and s the scale factor that minimizes it: 0 is perfect."
     ),
     "Sammon stress": (
-        "Σ ((δ − s d)² / δ) / Σ δ over pairs of rows, where δ is the distance in the data, d the distance in the "
+        "Σ ((δ − s d)² / δ) / Σ δ over pairs of points, where δ is the distance in the data, d the distance in the "
         "embedding, and s the scale factor that minimizes it: small distances have more weight than in the normalized "
         "stress."
     ),
@@ -75,20 +75,20 @@ MEANINGS = {
         "perfect."
     ),
     "neighborhood hit": (
-        "The mean over rows of the fraction of the k nearest neighbors in the embedding that have the class label of "
+        "The mean over points of the fraction of the k nearest neighbors in the embedding that have the class label of "
         "the row."
     ),
     "nearest-neighbor accuracy": (
-        "The fraction of rows whose class label is the majority label of their k nearest neighbors in the embedding, "
-        "not counting the row itself."
+        "The fraction of points whose class label is the majority label of their k nearest neighbors in the embedding, "
+        "not counting the point itself."
     ),
     "nearest-neighbor accuracy in the data": (
-        "The fraction of rows whose class label is the majority label of their k nearest neighbors in the data, a "
+        "The fraction of points whose class label is the majority label of their k nearest neighbors in the data, a "
         "reference value for the embeddings."
     ),
     "silhouette": (
-        "The mean over rows of (b − a)/max(a, b), where a is the mean distance to the rows of the same class in the "
-        "embedding and b the smallest mean distance to the rows of another class: from −1 to 1."
+        "The mean over points of (b − a)/max(a, b), where a is the mean distance to the points of the same class in "
+        "the embedding and b the smallest mean distance to the points of another class: from −1 to 1."
     ),
     "downstream accuracy": (
         "The fraction of held-out rows that a nearest-neighbor classifier on the coordinates classifies correctly in "
@@ -124,12 +124,12 @@ MEANINGS = {
         "coordinates: 1 is perfect, 0 is the mean of the labels."
     ),
     "reconstruction error": (
-        "The mean over rows of the squared Euclidean distance between a row and its reconstruction by the inverse "
+        "The mean over points of the squared Euclidean distance between a point and its reconstruction by the inverse "
         "transform."
     ),
     "explained variance ratio": (
-        "1 − Σ ‖x − x̂‖² / Σ ‖x − x̄‖², where x̂ is the reconstruction of row x by the inverse transform and x̄ the mean: "
-        "negative if the reconstruction is worse than the mean."
+        "1 − Σ ‖x − x̂‖² / Σ ‖x − x̄‖², where x̂ is the reconstruction of point x by the inverse transform and x̄ the "
+        "mean: negative if the reconstruction is worse than the mean."
     ),
 }
 
@@ -137,7 +137,7 @@ IN_WORDS = {  # of the measures that decide, for readers who do not know them
     "fidelity": "how well the map preserves neighborhoods and distances, where 1 is perfect.",
     "area under R_NX": "how well the map preserves neighborhoods alone, where 0 is chance and 1 is perfect.",
     "explained variance ratio": "the fraction of the variance that the coordinates preserve, where 1 is perfect.",
-    "reconstruction error": "the mean squared distance between a row and its reconstruction, where 0 is perfect.",
+    "reconstruction error": "the mean squared distance between a point and its reconstruction, where 0 is perfect.",
     "downstream accuracy": "the fraction of held-out rows whose class their nearest neighbors on the map predict.",
     "downstream R²": "how well the nearest neighbors on the map predict the labels of held-out rows, where 1 is "
     "perfect and 0 is no better than the mean.",
