@@ -26,6 +26,7 @@ HOW_TO = ROOT / "docs" / "develop" / "add_a_method.md"
 SCALE = ROOT / "docs" / "scale.md"
 WHICH = ROOT / "docs" / "which-method.md"
 LIST = ROOT / "docs" / "methods" / "index.md"
+MEASURED = ROOT / "docs" / "develop" / "benchmarks.md"
 
 
 def read(page):
@@ -205,7 +206,7 @@ def test_the_page_on_choosing_lists_every_method_once_per_table(heading):
 
 
 def test_sizes_on_the_page_on_choosing_were_measured():
-    measured = read(ROOT / "docs" / "develop" / "benchmarks.md")
+    measured = read(MEASURED)
     for name, cells in lines_of("What each method preserves, and its cost"):
         for size in re.findall(r"\d+(?:,\d{3})+(?: × [\d,]+\d)?", cells):
             assert size in measured, name
@@ -273,13 +274,25 @@ def test_figures_on_pages_were_measured(page, text, job, line):
     """A figure agrees with the last run of its benchmark: within 10%, or to the digits that the page gives."""
     found = re.search(re.escape(text).replace(r"\{\}", r"([\d.]+ [mµ]?s)"), read(ROOT / "docs" / page))
     assert found, "The page or this test has changed."
-    lines = read(ROOT / "docs/develop/benchmarks.md").partition(f"| **{job}**:")[2].splitlines()[1:]
+    lines = read(MEASURED).partition(f"| **{job}**:")[2].splitlines()[1:]
     measured = next(each for each in lines if line is None or each.startswith(f"| {line} |"))
     column = 3 if line is None else 2  # there, the peer is the figure: all rows per step
     for i, shown in enumerate(found.groups()):
         truth = seconds(measured.split(" | ")[column - 1 + i].strip("| "))
         last_digit = 10.0 ** -len(shown.split()[0].partition(".")[2]) * seconds(f"1 {shown.split()[1]}")
         assert abs(seconds(shown) - truth) <= max(0.1 * truth, last_digit / 2), (shown, truth)
+
+
+@pytest.mark.parametrize("name", ["PaCMAP", "LocalMAP"])
+def test_tables_of_quality_were_measured(name):
+    """Trustworthiness, continuity, accuracy and triplets of our maps and the peer's are those of the last run."""
+    page, measured = read(ROOT / f"docs/methods/{load_method(name).__module__.rpartition('.')[2]}.md"), read(MEASURED)
+    for shown, job in (("digits", "digits"), ("MNIST, 10,000 images as 50 components", "MNIST 10,000")):
+        remark = re.search(rf"^\| {name}, {job}, \d+ seeds .*$", measured, re.M).group()
+        for program, column in (("Lowland", 0), ("pacmap 0.9.1", 1)):
+            row = re.search(rf"^\| {shown} \| {program} \|(.*)\|$", page, re.M)[1]
+            truth = [each[column] for each in re.findall(r"([\d.]+) \(peer ([\d.]+)\)", remark)]
+            np.testing.assert_allclose([float(x) for x in row.split("|")], [float(x) for x in truth], atol=6e-4)
 
 
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
