@@ -177,8 +177,8 @@ look = Command(
         *options.READ_OPTIONS,
     ],
     help="Show what a table contains: columns, kinds, missing values, constants, duplicates, scale and ids, with "
-    "suggestions and the command to go on.\n\nFILE is read once, in chunks.",
-    short_help="Show what a table contains, and how to go on.",
+    "suggestions and the next command.\n\nFILE is read once, in chunks.",
+    short_help="Show what a table contains, and the next command.",
 )
 
 

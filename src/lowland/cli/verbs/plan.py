@@ -29,7 +29,7 @@ def command_of(entry: Entry) -> click.Command:
             *options.WORK_OPTIONS,
         ],
         callback=partial(run, entry),
-        help=f"Say what lowland fit {entry.verb} FILE would do: the steps, the time and the memory on this machine, "
+        help=f"Predict what lowland fit {entry.verb} FILE would do: steps, time and memory on this machine, "
         "and what would be cheaper. Nothing is fitted.",
         short_help=entry.summary,
         python="plan",
@@ -64,9 +64,9 @@ def _beginning(table: Any) -> Any:
 plan = MethodCommands(
     "plan",
     command_of,
-    help="Say what a fit would do: steps, time, memory, and what would be cheaper. Each method has its own options: "
+    help="Predict the steps, the time and the memory of a fit, and what would be cheaper. Each method has its own options: "
     "lowland plan METHOD --help.",
-    short_help="Say what a fit would cost, before it runs.",
+    short_help="Predict time and memory of a fit before it runs.",
     subcommand_metavar="METHOD FILE [OPTIONS]",
     options_metavar="",
     params=[options.DEBUG],
