@@ -64,8 +64,8 @@ def _beginning(table: Any) -> Any:
 plan = MethodCommands(
     "plan",
     command_of,
-    help="Predict the steps, the time and the memory of a fit, and what would be cheaper. Each method has its own options: "
-    "lowland plan METHOD --help.",
+    help="Predict the steps, the time and the memory of a fit, and what would be cheaper. Each method has its own "
+    "options: lowland plan METHOD --help.",
     short_help="Predict time and memory of a fit before it runs.",
     subcommand_metavar="METHOD FILE [OPTIONS]",
     options_metavar="",
