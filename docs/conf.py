@@ -54,6 +54,7 @@ html_copy_source = False
 html_favicon = "theme/static/favicon.svg"
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_show_sphinx = False
+html_sidebars: dict[str, list[str]] = {"getting-started": []}  # a section of one page
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
