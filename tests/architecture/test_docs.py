@@ -104,6 +104,24 @@ def test_snippets_run_and_print_the_stated_output(page, tmp_path, monkeypatch):
         assert out.getvalue().splitlines() == expected
 
 
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_code_that_is_only_shown_could_run(page):
+    """Code that needs a GPU, a server or files of the reader is valid Python, and its commands have these options."""
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    blocks = re.findall(r"^```(\S*)\n(.*?)^```$", read(page), re.M | re.S)
+    assert all(language for language, _ in blocks), "name the language of a block of code"
+    for language, text in blocks:
+        if language == "py":
+            ast.parse(text)
+        for line in re.findall(r"^\$ lowland (.+)$", text, re.M) if language == "console" else ():
+            words = shlex.split(line, comments=True)
+            shown = CliRunner().invoke(cli, [*words[: 2 if words[0] == "fit" else 1], "--help"]).output
+            assert not [word for word in words if word.startswith("-") and word not in re.split(r"[\s,]+", shown)], line
+
+
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 
 
