@@ -163,7 +163,7 @@ def reading(path: object, source: str, kind: str) -> Iterator[None]:
 
 
 def was_interrupted(error: BaseException) -> bool:
-    """Whether Ctrl-C is the cause; inside a compiled function, Python raises a SystemError from it."""
+    """Whether Ctrl-C is the cause. Inside a compiled function, Python raises a SystemError from it."""
     cause: BaseException | None = error
     while isinstance(cause, SystemError):
         cause = cause.__cause__ or cause.__context__

@@ -1,11 +1,15 @@
 """Terms of the field: no banned term in code, docs, README or examples (see docs/glossary.md)."""
 
+import importlib
+import inspect
 import io
 import re
 import tokenize
 from pathlib import Path
 
 import pytest
+
+import lowland
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -86,6 +90,7 @@ BANNED_IN_PAGES = {  # in the Markdown files only: code also has places and iden
     r"\bof (its|their|your|an) own\b": "its own, new, separate",
     r"\brefuse[sd]?\b": "rejects, raises an error",
 }
+PLAIN = r";|\b[Bb]eside\b|\bsays? so\b|\bof (its|their|your|an) own\b"  # not in public docstrings either
 LISTS = {"glossary.md", "gallery.md"}  # generated, or lists of synonyms
 
 ALLOWED = [  # names of other libraries, titles of papers, proper names, code
@@ -161,6 +166,28 @@ def test_pages_have_plain_sentences(path):
     ):  # write two sentences instead. Tables, captions, mathematics and references may have lists
         sentences = [line for line in lines if not re.search(r"^\||!\[|\\|\$|doi:|arXiv|^- †", line)]
         assert not [line for line in sentences if ";" in line]
+
+
+def public_docstrings():
+    """Name and docstring of every public name, and of the public methods of classes."""
+    for module in ("", ".data", ".quality", ".plots", ".study", ".rules", ".algorithms", ".errors"):
+        found = importlib.import_module(f"lowland{module}")
+        for name in lowland.__all__ if not module else dir(found):
+            what = getattr(found, name)
+            if name.startswith("_") or not getattr(what, "__module__", "").startswith("lowland"):
+                continue
+            members = vars(what).items() if inspect.isclass(what) else ()
+            for member, each in (("", what), *members):
+                if not member.startswith("_") and isinstance(getattr(each, "__doc__", None), str):
+                    yield f"lowland{module}.{name}.{member}", inspect.cleandoc(each.__doc__)
+
+
+def test_docstrings_of_public_names_have_plain_sentences():
+    found = []
+    for name, text in public_docstrings():
+        prose = re.sub(r"``[^`]*``|^ *(>>>|\.\.\.|').*$|doi:\S+", "", text.partition("\nReferences\n")[0], flags=re.M)
+        found += [f"{name}: {line.strip()}" for line in prose.splitlines() if re.search(PLAIN, line)]
+    assert not found, "\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ class KernelPCA(
 
     @LearnedInverse
     def inverse_transform(self, X: Any) -> Any:
-        """Return approximate rows (pre-images) of coordinates, (n, d); only with ``fit_inverse_transform``."""
+        """Return approximate rows (pre-images) of coordinates, (n, d). Only with ``fit_inverse_transform``."""
         check_is_fitted(self)
         rows, run = self._rows_to_decode(X)
         return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")

@@ -186,7 +186,7 @@ class UMAP(
     )
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = positional(
         "spectral",
-        "Initialization: 'spectral' (Laplacian eigenmaps; above 200,000 points 'pca', since they would take "
+        "Initialization: 'spectral' (Laplacian eigenmaps, but above 200,000 points 'pca', since they would take "
         "minutes), 'pca' (classical scaling of 1,000 points if values are missing or with metric='gower'), "
         "'random', or an (n, n_components) array, which is scaled to a largest coordinate of 10.",
         wanted="'spectral', 'pca', 'random' or an (n, n_components) array",

@@ -187,7 +187,7 @@ class OriginalSpace:
 
     @cached_property
     def pairs(self) -> SampledPairs:
-        """The points of which all pairs are compared, and their distances; all points if there are few enough."""
+        """The points of which all pairs are compared, and their distances. If there are few, these are all points."""
         sample = PAIRED if self.sample == "auto" else self.sample
         evaluated = EvaluatedRows(
             self.evaluated.kept, sample_rows(self.side, sample, 0, self.random_state, self.strata)
