@@ -191,8 +191,8 @@ class TSNE(
     metric_params: dict[str, Any] | None = param(None, "Parameters of the metric, such as {'p': 3}.")
     init: Literal["pca", "random", "spectral"] | np.ndarray | Sequence[Sequence[float]] = param(
         "pca",
-        "Initialization: 'pca' (principal components, or classical scaling for precomputed distances, and of 1,000 points "
-        "if values are missing or with metric='gower'), 'random', 'spectral' (Laplacian eigenmaps), or an "
+        "Initialization: 'pca' (principal components, or classical scaling for precomputed distances, and of 1,000 "
+        "points if values are missing or with metric='gower'), 'random', 'spectral' (Laplacian eigenmaps), or an "
         "(n, n_components) array, which is used as it is.",
         wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
