@@ -59,7 +59,7 @@ def test_a_worker_that_is_killed_breaks_only_its_map(explorer):
     found = explorer.map(record["id"])
     assert found["status"] == "broken"
     assert "killed" in found["error"]
-    assert "unharmed" in found["error"]
+    assert "unchanged" in found["error"]
     assert explorer.get(f"/api/tables/{table['id']}/rows").status_code == 200
     assert explorer.map(explorer.compute(table["id"])["id"])["status"] == "done"
 
