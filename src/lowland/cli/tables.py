@@ -41,10 +41,8 @@ class Source:
     @classmethod
     def of(cls, file: Path) -> Source:
         """Return a file with the columns that the options of this command select."""
-        from lowland.data.table import Table
-
         source = cls(file, **given("data"))
-        if source.label is not None and not source.has_names and source.label != Table(file).label_name:
+        if source.label is not None and not source.has_names and source.label != source.named_table().label_name:
             raise ParameterError(
                 f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a "
                 ".csv or .parquet file."
@@ -53,17 +51,15 @@ class Source:
 
     @property
     def has_names(self) -> bool:
-        """Whether the file has column names, by its extension; that of standard input is found by its content."""
-        from lowland.data.files import real_path
-
-        return real_path(self.file).suffix.lower() not in (".npy", ".npz")
+        """Whether the file has column names."""
+        return self.named_table().has_names
 
     def without(self, name: str | None) -> Source:
         """Return the file without a further column."""
         return self if name is None else replace(self, drop=[*self.drop, name])
 
     def named_table(self) -> Any:
-        """Return all columns of a file that has names, opened once per command."""
+        """Return all columns of the file, opened once per command."""
         from lowland.data.open import open_table_file
 
         ctx = click.get_current_context(silent=True)
@@ -76,10 +72,7 @@ class Source:
         """Return the file as a table with the roles of this command."""
         from lowland.data.table import Table
 
-        table = self.named_table() if self.has_names else self.file
-        return Table(
-            table, columns=self.columns, drop=self.drop, label=self.label, read=read_options(), **given("roles")
-        )
+        return Table(self.named_table(), columns=self.columns, drop=self.drop, label=self.label, **given("roles"))
 
     def for_model(self, est: Any, fitted: Sequence[str]) -> Source:
         """Return the file with the training columns, by name, if it has all of them.

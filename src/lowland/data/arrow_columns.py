@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -13,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.data.files import NUMPY
 from lowland.data.kinds import FALSE, TRUE
-from lowland.data.open import as_objects, checked_shape, has_named_columns, no_complex, open_rows, open_table
-from lowland.data.reader import ArrowColumns, Reader, content_of, holds_numbers, slices_of
+from lowland.data.open import as_objects, checked_shape, has_columns, no_complex, open_table
+from lowland.data.reader import ArrowColumns, content_of, holds_numbers, slices_of
 from lowland.data.rows import Rows
 from lowland.data.vectors import is_list_of_numbers, ragged_words
 from lowland.data.written import WrittenDates, dates_of
@@ -34,20 +32,14 @@ def open_arrow(
 
     ``columns`` and ``drop`` select by name; in an array, columns are named x0, x1, …
     """
-    is_path = isinstance(source, str | os.PathLike)
-    if isinstance(source, Reader) or (
-        has_named_columns(source) and not (is_path and os.fspath(source).lower().endswith(NUMPY))
-    ):
+    if has_columns(source):
         table = open_table(source)
         keep = table.positions(columns, drop)
         return table.arrow(keep), [table.names[j] for j in keep], table.has_names
     if is_sparse(source):
         raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")
-    if is_path or isinstance(source, Rows):
-        rows = open_rows(source)
-        if rows.stamps and rows.n is not None:
-            require_memory(3 * 8.0 * rows.n * rows.d, "One table of all rows", "Use fewer rows")
-        source = rows.to_array()
+    if isinstance(source, Rows):
+        source = source.to_array()
     X = checked_shape(no_complex(to_numpy(source) if is_array(source) else as_objects(source)))
     names = [f"x{j}" for j in range(X.shape[1])]
     whole = pa.table([_array_column(X[:, j], name) for j, name in enumerate(names)], names=names)

@@ -10,25 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_sparse
-from lowland.data.files import NUMPY
-from lowland.data.open import (
-    as_objects,
-    has_named_columns,
-    is_chunked,
-    is_frame,
-    not_empty,
-    open_chunks,
-    open_rows,
-    open_table,
-)
+from lowland.data.open import as_objects, has_columns, is_chunked, not_empty, open_chunks, open_rows, open_table
 from lowland.data.read_options import ReadOptions
-from lowland.data.reader import ArrowColumns, Reader, content_of, holds_dates, holds_numbers, slices_of
+from lowland.data.reader import ArrowColumns, content_of, holds_dates, holds_numbers, slices_of
 from lowland.data.rows import MappedRows, Rows, StreamRows, columns_as_floats
 from lowland.errors import DataTypeError
 
@@ -44,11 +33,7 @@ def open_categories(
     ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
     them: sorted; those of an ordered categorical column in their order. ``read``: options of reading a file.
     """
-    if isinstance(source, Reader):
-        has_types = source.has_names
-    else:  # a frame, or a file that is not of numpy
-        has_types = is_frame(source) or (has_named_columns(source) and Path(source).suffix.lower() not in NUMPY)
-    if has_types:
+    if has_columns(source):
         table = open_table(source, read)
         keep = table.positions(columns, drop)
         found = table.arrow(keep)
@@ -56,7 +41,7 @@ def open_categories(
             named = all(isinstance(key, str) for key in getattr(table, "keys", ()))
             rows: Rows = _coded_rows(found, table.source, levels, named=named)
         else:
-            rows = table.rows_at(keep)
+            rows = _recoded(table.rows_at(keep), levels)
         rows.notes = tuple(table.notes)
         return not_empty(rows)
     if columns is None and not drop:
@@ -66,12 +51,13 @@ def open_categories(
             source = as_objects(source)
         if isinstance(source, np.ndarray) and source.dtype.kind in "OUST" and source.ndim == 2:
             return not_empty(_open_objects(source, levels))
-    rows = open_rows(source, columns=columns, drop=drop, read=read)
-    return rows if levels is None or rows.levels is None or len(levels) != rows.d else _recoded(rows, levels)
+    return _recoded(open_rows(source, columns=columns, drop=drop, read=read), levels)
 
 
-def _recoded(rows: Rows, levels: Levels) -> Rows:
-    """Rows whose columns of text have codes among other levels."""
+def _recoded(rows: Rows, levels: Levels | None) -> Rows:
+    """Rows whose columns of text, if there are any, have codes among these levels."""
+    if levels is None or rows.levels is None or len(levels) != rows.d:
+        return rows
     known = levels_of(rows)
     if all(
         a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in zip(known, levels, strict=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from lowland.data.kinds import ColumnKind, TableKinds, beside_vector, kinds_of
-from lowland.data.open import is_frame, open_rows, open_table, readable_file
+from lowland.data.open import open_table
 from lowland.data.read_options import ReadOptions
-from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import kinds_differ
 from lowland.errors import DataError
 from lowland.plain import html_list, html_table, to_plain
@@ -112,19 +110,11 @@ def look(source: Any, **options: Any) -> Look:
     >>> found.to_dict()["rows"]
     3
     """
-    read, label = ReadOptions(**options), None
-    is_path = isinstance(source, str | bytes | os.PathLike)
-    if (is_path and readable_file(source)) or is_frame(source) or isinstance(source, Reader):
-        table = open_table(source, read)
-        found = kinds_of(table.scan(), table.source, table.id_name, table.notes)
-        label = table.label_name
-    else:
-        rows = open_rows(source, read=read)
-        found = kinds_of(labeled_batches(rows), rows.source, None, rows.notes)
-        label = None if rows.labels is None else rows.labels[0]
+    table = open_table(source, ReadOptions(**options))
+    found = kinds_of(table.scan(), table.source, table.id_name, table.notes)
     if not found.n:
         raise DataError(f"{found.source} has no rows. Check the file.")
-    return advised(found, label)
+    return advised(found, table.label_name)
 
 
 def advised(found: TableKinds, label: str | None = None) -> Look:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import sys
@@ -18,7 +17,6 @@ from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_
 from lowland.data.files import (
     NUMPY,
     READABLE,
-    check_readable,
     copied,
     is_stream,
     readable_suffix,
@@ -27,10 +25,9 @@ from lowland.data.files import (
     suffix_of,
 )
 from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
-from lowland.data.reader import Reader, holds_dates, too_large
-from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows, SparseRows, stamps_of
-from lowland.errors import DataError, DataTypeError, ParameterError, reading
-from lowland.run.settings import require_memory
+from lowland.data.reader import Reader, WholeRows, holds_dates, too_large
+from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
+from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.suggestions import did_you_mean
 
 
@@ -53,23 +50,13 @@ def open_rows(
     >>> rows.shape, sum(len(chunk) for chunk in rows.chunks())
     ((5, 3), 5)
     """
-    selects = columns is not None or bool(drop)
     if header is not None or options:
         read = read_options_of(read, options if header is None else {"header": header, **options}, "open_rows")
-    if isinstance(source, np.ndarray) and not selects and read is None:
-        return _open_array(source)
-    if isinstance(source, str | bytes | os.PathLike):
-        path = real_path(_path(source))
-        if selects or not _is_numpy_file(path):
-            return not_empty(open_table_file(path, read).select(columns, drop))
-        return _open_numpy_file(path, read or ReadOptions())
-    if isinstance(source, Reader):
-        return not_empty(source.select(columns, drop))
+    if has_columns(source):
+        return not_empty(open_table(source, read).select(columns, drop))
     if read is not None:
         read.refuse_others((), f"a {type(source).__name__}")
-    if is_frame(source):
-        return not_empty(open_table(source).select(columns, drop))
-    if selects:
+    if columns is not None or drop:
         raise ParameterError(
             "Columns can be selected or dropped by name only in a data frame or a file with column names. "
             f"Select the columns of the {type(source).__name__} before passing it."
@@ -79,10 +66,10 @@ def open_rows(
 
 def _open_numbers(source: Any) -> Rows:
     """Open an array of any library, a sparse matrix, an AnnData object, chunks, or nested lists."""
+    if isinstance(source, np.ndarray):
+        return open_array(source)
     if _is_anndata(source):
         return _open_numbers(source.X)
-    if isinstance(source, np.ndarray):
-        return _open_array(source)
     if is_sparse(source):
         return SparseRows(checked_shape(no_complex(source)))
     if is_dask(source):
@@ -93,7 +80,7 @@ def _open_numbers(source: Any) -> Rows:
         return ArrayRows(checked_shape(source))
     if is_chunked(source):
         return open_chunks(source, open_rows)
-    return _open_array(as_numpy(source))
+    return open_array(as_numpy(source))
 
 
 def read_options_of(read: ReadOptions | None, options: dict[str, Any], caller: str) -> ReadOptions:
@@ -160,10 +147,14 @@ def opened_once(source: Any) -> Any:
     """Return a file or an iterable of chunks as a table or Rows, for work that opens it again; the rest unchanged."""
     if isinstance(source, np.ndarray | Reader | Rows) or is_frame(source) or is_array(source) or is_sparse(source):
         return source
-    if isinstance(source, str | bytes | os.PathLike):
-        path = real_path(_path(source))
-        return open_rows(path) if _is_numpy_file(path) else open_table_file(path)
+    if has_columns(source):
+        return open_table(source)
     return open_rows(source) if is_chunked(source) else source
+
+
+def has_columns(source: Any) -> bool:
+    """Whether a source is opened as a table: a file, a frame or a table, not an array or chunks of rows."""
+    return isinstance(source, Reader | str | bytes | os.PathLike) or is_frame(source)
 
 
 def has_named_columns(X: Any) -> bool:
@@ -171,17 +162,14 @@ def has_named_columns(X: Any) -> bool:
     return X.has_names if isinstance(X, Reader) else isinstance(X, str | os.PathLike) or is_frame(X)
 
 
-def readable_file(source: Any) -> bool:
-    """Whether a path is a file with named columns, not a numpy file."""
-    return not _is_numpy_file(real_path(_path(source)))
-
-
 def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
-    """Return a frame, or a file with named columns, as a table; only its column names are read."""
+    """Return a frame, a file or rows of numbers as a table; of a file, only its column names are read."""
     if isinstance(source, Reader):
         return source
+    if isinstance(source, str | bytes | os.PathLike):
+        return open_table_file(Path(os.path.expanduser(os.fsdecode(source))), read)
     if not is_frame(source):
-        return open_table_file(_path(source), read)
+        return WholeRows(open_rows(source, read=read))
     from lowland.data.formats.frames import FrameReader
     from lowland.data.vectors import with_vectors
 
@@ -190,13 +178,9 @@ def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
 
 
 def open_table_file(path: Path, read: ReadOptions | None = None) -> Reader:
-    """Return a file with named columns as a table; only its column names are read."""
+    """Return a file as a table; only its column names are read."""
     path = real_path(path)
     suffix = readable_suffix(path)
-    if suffix in NUMPY:
-        raise ParameterError(
-            f"{str(path)!r} has no column names, so columns cannot be selected by name. Save it as .parquet or .csv."
-        )
     if not is_stream(path):
         return _open_format(suffix, path, shown_name(path), read or ReadOptions())
     copy = copied(path)
@@ -205,7 +189,9 @@ def open_table_file(path: Path, read: ReadOptions | None = None) -> Reader:
     except BaseException:
         shutil.rmtree(copy.parent, ignore_errors=True)
         raise
-    weakref.finalize(table, shutil.rmtree, copy.parent, ignore_errors=True)  # the rows refer to the table
+    if isinstance(table, WholeRows):
+        table.rows.stamps = {}  # of a memory map, which outlives the table and the file
+    weakref.finalize(table, shutil.rmtree, copy.parent, ignore_errors=True)  # other rows refer to the table
     return table
 
 
@@ -217,6 +203,11 @@ def _open_format(suffix: str, path: Path, source: str, read: ReadOptions) -> Rea
 
         read.refuse_others((*OF_TEXT, "missing"), "a text file")
         return CsvReader(path, source, read)
+    if kind in NUMPY and not path.is_dir():
+        from lowland.data.formats.numpy_file import open_numpy_file
+
+        read.refuse_others(("array",) if kind == ".npz" else (), f"a {kind} file")
+        return open_numpy_file(path, source, read)
     if kind in (".xlsx", ".ods"):
         from lowland.data.formats.spreadsheet import open_spreadsheet
 
@@ -253,10 +244,6 @@ def _with_vectors(table: Reader, schema: Any) -> Reader:
     from lowland.data.vectors import list_columns, with_vectors
 
     return with_vectors(table, list_columns(schema))
-
-
-def _path(source: Any) -> Path:
-    return Path(os.path.expanduser(os.fsdecode(source)))
 
 
 def as_numpy(source: Any) -> np.ndarray:
@@ -305,7 +292,8 @@ def is_chunked(source: Any) -> bool:
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def _open_array(X: np.ndarray, source: str = "X") -> ArrayRows:
+def open_array(X: np.ndarray, source: str = "X") -> ArrayRows:
+    """Open a numpy array; ``source`` is its name in messages."""
     if "numpy.ma" in sys.modules and np.ma.is_masked(X):
         raise DataError(
             f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Fill them with NaN "
@@ -387,93 +375,6 @@ def not_empty(rows: Rows) -> Rows:
     if rows.n == 0 or rows.d == 0:
         checked_shape(np.empty((1 if rows.n is None else rows.n, rows.d)), rows.source)
     return rows
-
-
-# --- numpy files ------------------------------------------------------------------------------------------------------
-
-
-SMALLEST_SIDE = 8  # pixels of a square image whose rows of bytes are recognized
-LABELS = ("y", "label", "labels", "target", "targets", "class", "classes")  # arrays of a .npz file that are labels
-
-
-def _is_numpy_file(path: Path) -> bool:
-    return path.suffix.lower() in NUMPY and not path.is_dir()
-
-
-def _open_numpy_file(path: Path, read: ReadOptions) -> Rows:
-    check_readable(path)
-    suffix, source, stamps = suffix_of(path), shown_name(path), stamps_of([path])
-    read.refuse_others(("array",) if suffix == ".npz" else (), f"a {suffix} file")
-    copy = copied(path) if is_stream(path) else None
-    try:
-        found = load_numpy(copy or path, read.array)
-        labels = None if suffix == ".npy" or is_sparse(found) else _labels_beside(copy or path, len(found))
-    finally:
-        if copy is not None:
-            shutil.rmtree(copy.parent, ignore_errors=True)
-    if is_sparse(found):
-        return SparseRows(checked_shape(no_complex(found), source), source)
-    shape = _image_shape(found)
-    rows = _open_array(found if shape is None else found.reshape(len(found), -1), source)
-    if shape is not None:
-        rows.image_shape = shape
-        rows.notes = (f"{source} contains {len(found):,} images of {shape[1]} × {shape[0]} pixels.",)
-    if isinstance(found, np.memmap) and copy is None:
-        rows.stamps = stamps
-    rows.labels = labels
-    return rows
-
-
-def _image_shape(X: np.ndarray) -> tuple[int, ...] | None:
-    """Return the shape of images, (height, width) or (height, width, 3): of stacked ones, or of rows of square ones."""
-    shape = X.shape[1:]
-    if len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3)):
-        return shape if shape[2:] == (3,) else shape[:2]
-    side = math.isqrt(shape[0]) if len(shape) == 1 else 0
-    return (side, side) if side >= SMALLEST_SIDE and side * side == shape[0] and X.dtype == np.uint8 else None
-
-
-def _labels_beside(path: Path, n: int) -> tuple[str, np.ndarray] | None:
-    """Return the name and values of an array of labels in a .npz file, one per row."""
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-        for name in (name for name in LABELS if name in archive.files):
-            values = archive[name]
-            if values.shape in ((n,), (n, 1)) and values.dtype.kind in "biufUS":
-                return name, values.reshape(n)
-    return None
-
-
-def load_numpy(path: Path, array: str | None = None) -> Any:
-    """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file.
-
-    ``array`` names another array of a .npz file.
-    A .npz file may also contain a sparse matrix, as scipy.sparse.save_npz writes it.
-    """
-    with reading(path, repr(str(path)), suffix_of(path)):
-        if suffix_of(path) == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            held = archive.files
-            only = "X" if "X" in held else held[0] if len(held) == 1 else None
-            name = only if array is None else array if array in held else None
-            is_sparse_file = name is None and array is None and {"format", "shape"} <= set(held)
-            sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
-            size = sum(sizes.values()) if is_sparse_file else sizes.get(name or "", 0)
-            require_memory(size, f"{str(path)!r}, unpacked,")
-            if name is not None:
-                return archive[name]
-            if is_sparse_file:
-                import scipy.sparse
-
-                return scipy.sparse.load_npz(path)  # no pickle: scipy forbids it
-    if not held:
-        raise DataError(f"{str(path)!r} contains no array. Write it again.")
-    names = ", ".join(map(repr, held))
-    if array is not None:
-        raise ParameterError(f"`array={array!r}`: {str(path)!r} contains only the arrays {names}. Choose one.")
-    raise DataError(
-        f"{str(path)!r} contains the arrays {names}. Choose one, such as `array={held[0]!r}`, or name it 'X'."
-    )
 
 
 # --- vectors beside the rows ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.namespace import dense
 from lowland.data.rows import Rows, Stamps, StreamRows, columns_as_floats
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.suggestions import closest, did_you_mean
@@ -41,6 +42,7 @@ class Reader(ABC):
     id_name: str | None = None  # the column of row ids, which is not a feature unless selected by name
     beside: tuple[str, ...] = ()  # columns that are never features, such as a frame's index; ``column`` returns them
     label_name: str | None = None  # the column of labels, if it is known
+    image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
     vectors: Mapping[str, Sequence[str]] = {}  # columns of vectors, and the columns of their numbers
     chosen: Sequence[str] = ()  # columns that the user named, so that they are used whatever they look like
     n: int | None = None  # number of rows; None: not known before a pass
@@ -174,43 +176,66 @@ class RowsReader(Reader):
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
         """Yield record batches of numbers."""
+        import pyarrow as pa
+
         names = [f.name for f in fields]
         places = {name: j for j, name in enumerate(self.names)}
-        return (batch.rename_columns(names) for batch in number_batches(self.rows_at([places[n] for n in names])))
+        rows = self.rows_at([places[name] for name in names])
+        for chunk in rows.chunks():
+            X = np.asarray(dense(chunk), dtype=np.float64)
+            yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         if name in self.beside and self.values_of is not None:
             return self.values_of(name)
-        X = self.rows_at([self.names.index(name)]).to_array()
-        return np.asarray(X.todense() if hasattr(X, "todense") else X)[:, 0]
+        return np.asarray(dense(self.rows_at([self.names.index(name)]).to_array()))[:, 0]
+
+
+class WholeRows(RowsReader):
+    """All columns of some rows of numbers, which may have names, as a table; ``labels`` are those of the file."""
+
+    def __init__(self, rows: Rows, label_name: str | None = None, labels: np.ndarray | None = None) -> None:
+        word = "x" if rows.image_shape is None else "pixel "
+        names = list(rows.names or (f"{word}{j}" for j in range(rows.d)))
+        beside = () if label_name is None else (label_name,)
+        super().__init__(names, self._whole, rows.source, rows.n, lambda _: np.asarray(labels), beside, rows.stamps)
+        self.rows, self.label_name, self.has_names = rows, label_name, rows.names is not None
+        self.image_shape = rows.image_shape
+        self.notes.extend(rows.notes)
+
+    def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
+        """Return the positions of all columns, or of the named ones."""
+        drop = [name for name in drop if name not in self.beside]
+        if not self.has_names and (columns is not None or drop):
+            raise ParameterError(
+                f"{self.source} has no column names, so columns cannot be selected by name. Save it as .parquet or "
+                ".csv."
+            )
+        return super().positions(columns, drop)
+
+    def scan(self) -> Iterator[Any]:
+        """Yield record batches of all columns, the labels among them."""
+        if self.label_name is None:
+            yield from super().scan()
+            return
+        labels, start = self.column(self.label_name), 0
+        for batch in super().scan():
+            yield batch.append_column(self.label_name, labels[start : start + batch.num_rows])
+            start += batch.num_rows
+
+    def _whole(self, keep: list[int]) -> Rows:
+        """The rows, which have all columns or none."""
+        if keep != list(range(self.rows.d)):
+            raise ParameterError("Columns of Rows cannot be selected. Select them when the rows are opened.")
+        return self.rows
+
+    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
+        if name in self.beside:
+            return super()._values(name, missing_text=missing_text)
+        return np.asarray(dense(self.rows.to_array()))[:, self.names.index(name)]
 
 
 # --- Arrow ------------------------------------------------------------------------------------------------------------
-
-
-def number_batches(rows: Rows) -> Iterator[Any]:
-    """Yield rows of numbers as Arrow record batches."""
-    import pyarrow as pa
-
-    word = "column" if rows.image_shape is None else "pixel"
-    names = list(rows.names or (f"{word} {j}" for j in range(rows.d)))
-    for chunk in rows.chunks():
-        X = np.asarray(chunk.toarray() if rows.is_sparse else chunk, dtype=np.float64)
-        yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
-
-
-def labeled_batches(rows: Rows) -> Iterator[Any]:
-    """Yield the same with the labels of the file, if it has some, as the last column."""
-    import pyarrow as pa
-
-    start = 0
-    for batch in number_batches(rows):
-        if rows.labels is not None:
-            name, values = rows.labels
-            labels = pa.array(values[start : start + batch.num_rows])
-            start += batch.num_rows
-            batch = pa.record_batch([*batch.columns, labels], names=[*batch.schema.names, name])
-        yield batch
 
 
 def tables_of(batches: Iterable[Any], slab: int) -> Iterator[Any]:

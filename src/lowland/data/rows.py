@@ -183,7 +183,6 @@ class Rows:
     is_text: bool = False  # whether every pass parses text: see data/spool.py
     stamps: Stamps = {}  # noqa: RUF012  of the files that the rows are read from
     image_shape: tuple[int, ...] | None = None  # (height, width) or (height, width, 3), if the rows are images
-    labels: tuple[str, np.ndarray] | None = None  # name and values, if the file of the rows has some
     rows_read: int | None = None  # number of rows of the first pass, with which every later one is compared
     allow_nan: bool = False  # whether the method handles NaN as missing values; infinity is always an error
     missing_remedy: str = ""  # what the method offers for missing values, as a sentence for the error

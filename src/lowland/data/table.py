@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.open import as_vector, is_frame, not_empty, open_rows, open_table, read_options_of, readable_file
-from lowland.data.read_options import ReadOptions
-from lowland.data.reader import BATCH, Reader, RowsReader
+from lowland.data.open import as_vector, not_empty, open_table, read_options_of
+from lowland.data.reader import BATCH, Reader
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
 
@@ -53,7 +52,7 @@ class Table(Reader):
         **options: Any,
     ) -> None:  # fmt: skip
         self.given = source
-        self.table = _opened(source, read_options_of(options.pop("read", None), options, "Table"))
+        self.table = open_table(source, read_options_of(options.pop("read", None), options, "Table"))
         self.source, self.has_names, self.n = self.table.source, self.table.has_names, self.table.n
         self.stamps = self.table.stamps
         self._values_of: dict[str, Any] = {}  # roles that are not columns of the source
@@ -155,48 +154,6 @@ class Table(Reader):
         if name in self._values_of:
             return as_vector(self._values_of[name], self.n, name)
         return self.table.column(name, missing_text=missing_text)
-
-
-def _opened(source: Any, read: ReadOptions) -> Reader:
-    is_path = isinstance(source, str | bytes | os.PathLike)
-    if isinstance(source, Reader) or is_frame(source) or (is_path and readable_file(source)):
-        return open_table(source, read)
-    return _UnnamedColumns(open_rows(source, read=read))
-
-
-class _UnnamedColumns(RowsReader):
-    """Rows without column names, or with those of Rows, as a table."""
-
-    def __init__(self, rows: Rows) -> None:
-        names = list(rows.names or (f"x{j}" for j in range(rows.d)))
-        super().__init__(names, self._all, rows.source, rows.n, stamps=rows.stamps)
-        self.table, self.has_names = rows, rows.names is not None
-        self.notes.extend(rows.notes)
-        if rows.labels is not None:
-            name, values = rows.labels
-            self.label_name, self.beside, self.values_of = name, (name,), lambda _: values
-
-    def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
-        """Return the positions of the named columns, or of all."""
-        drop = [name for name in drop if name not in self.beside]
-        if not self.has_names and (columns is not None or drop):
-            raise ParameterError(
-                f"{self.source} has no column names, so columns cannot be selected by name. Save it as .parquet or "
-                ".csv."
-            )
-        return super().positions(columns, drop)
-
-    def _all(self, keep: list[int]) -> Rows:
-        """The rows, which have all columns or none."""
-        if keep != list(range(self.table.d)):
-            raise ParameterError("Columns of Rows cannot be selected. Select them when the rows are opened.")
-        return self.table
-
-    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
-        if name in self.beside and self.values_of is not None:
-            return self.values_of(name)
-        X = self.table.to_array()
-        return np.asarray(X.todense() if self.table.is_sparse else X)[:, self.names.index(name)]
 
 
 def _listed(names: Sequence[str]) -> list[str]:

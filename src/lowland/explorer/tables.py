@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.data.formats.images import ImageReader
 from lowland.data.kinds import ColumnKind, kinds_of
 from lowland.data.look import advised
-from lowland.data.open import open_rows, open_table, readable_file
+from lowland.data.open import open_rows, open_table
 from lowland.data.read_options import ReadOptions
-from lowland.data.reader import Reader, labeled_batches
 from lowland.data.scales import are_counts, kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.data.suspect_columns import lone_components
@@ -102,13 +100,9 @@ def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, st
     path, read = Path(message["path"]), ReadOptions(**message.get("read") or {})
     if path.is_file():
         check_archive(path, message["table_bytes"])
-    if path.is_dir() or readable_file(path):
-        table: Reader = open_table(path, read)
-        shape = list(table.image_shape) if isinstance(table, ImageReader) else None
-        return with_names_of_rows(table), table.source, table.id_name, table.label_name, table.notes, shape
-    numbers = open_rows(path, read=read)
-    pixels = None if numbers.image_shape is None else list(numbers.image_shape)
-    return labeled_batches(numbers), numbers.source, None, None, numbers.notes, pixels
+    table = open_table(path, read)
+    shape = None if table.image_shape is None else list(table.image_shape)
+    return with_names_of_rows(table), table.source, table.id_name, table.label_name, table.notes, shape
 
 
 def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list[dict[str, Any]]:
@@ -271,9 +265,9 @@ def place_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     steps = [step for _, step in model.steps] if type(model).__name__ == "Pipeline" else [model]
     source: Any = path
     if not hasattr(steps[0], "open_rows") and not traits_of(steps[-1]).reads_text:
-        named = path.is_dir() or readable_file(path)
         fitted = [str(name) for name in getattr(steps[0], "feature_names_in_", ())]
-        source = open_rows(path, columns=fitted if named and fitted else None)
+        source = open_table(path)
+        source = open_rows(source, columns=fitted if source.has_names and fitted else None)
     Z = source
     for step in steps:
         Z = step.transform(Z)
@@ -282,7 +276,7 @@ def place_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
         raise DataError("The model returns fewer components than the map has. Compute the map again.")
     write_floats(target, Z[:, : message["components"]])
     names = None  # of the rows, if the file has some
-    if len(Z) <= MOST_NAMES and (path.is_dir() or readable_file(path)):
+    if len(Z) <= MOST_NAMES:
         table = open_table(path)
         if table.id_name is not None:
             names = [str(name) for name in table.column(table.id_name, missing_text=False)]

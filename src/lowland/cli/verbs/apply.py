@@ -40,16 +40,15 @@ def run_transform(model: Path, file: Path, to: Path, force: bool) -> None:
 
 def run_inverse(model: Path, file: Path, to: Path, force: bool) -> None:
     """Load, apply the inverse transform, write, print."""
-    from lowland.data.open import open_table_file, readable_file
 
     tables.check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
     _, est = tables.load_model(model)
     source = tables.Source.of(file)
-    if source.columns is None and not source.drop and readable_file(file) and hasattr(est, "get_feature_names_out"):
+    if source.columns is None and not source.drop and source.has_names and hasattr(est, "get_feature_names_out"):
         # the columns of coordinates, among others such as ids, if the file has all of them
         coordinates = [str(name) for name in est.get_feature_names_out()]
-        there = {*coordinates} <= {*open_table_file(file, tables.read_options()).names}
+        there = {*coordinates} <= {*source.named_table().names}
         source = tables.Source(file, coordinates if coordinates and there else None)
     rows = tables.open_source(source)
     names = getattr(est, "feature_names_in_", None)
