@@ -26,7 +26,7 @@ from lowland.data.files import (
 )
 from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
 from lowland.data.reader import Reader, WholeRows, holds_dates, too_large
-from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
+from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.suggestions import did_you_mean
 
@@ -71,7 +71,7 @@ def _open_numbers(source: Any) -> Rows:
     if _is_anndata(source):
         return _open_numbers(source.X)
     if is_sparse(source):
-        return SparseRows(checked_shape(no_complex(source)))
+        return ArrayRows(checked_shape(no_complex(source)))
     if is_dask(source):
         return _open_dask(source)
     if is_torch(source):

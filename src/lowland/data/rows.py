@@ -10,7 +10,8 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -379,7 +380,7 @@ def _values_not_finite(X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass
 class ArrayRows(Rows):
-    """Rows of an array in memory (or memory-mapped), of any array library."""
+    """Rows of an array in memory (or memory-mapped) of any array library, or of a sparse matrix, which stays sparse."""
 
     X: Array
     names: tuple[str, ...] | None = None
@@ -390,24 +391,42 @@ class ArrayRows(Rows):
     n: int = field(init=False)
     d: int = field(init=False)
     dtype: np.dtype = field(init=False)
+    is_sparse: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
-        if isinstance(self.X, np.ndarray):
-            self.dtype = self.X.dtype if self.X.dtype in (np.float64, np.float32) else float_dtype(self.X.dtype)
+        self.is_sparse = is_sparse(self.X)
+        if self.is_sparse:
+            size = self.d if self.X.format == "csr" else self.d + self.n
+            require_memory(3 * 8 * size, f"The sparse matrix {self.source} of shape {self.X.shape}")
+            self.X = canonical(checked_sparse(self.X, self.source))
+        if isinstance(self.X, np.ndarray) or self.is_sparse:
+            self.dtype = float_dtype(self.X.dtype)
         else:
             xp = xp_of(self.X)
             single = (xp.float32, getattr(xp, "float16", None), getattr(xp, "bfloat16", None))
             self.dtype = np.dtype(np.float32 if self.X.dtype in single else np.float64)
 
     @property
+    def has_engine(self) -> bool:
+        """Whether the library of the array computes with threads or on a device of its own, such as torch."""
+        return not (self.is_sparse or isinstance(self.X, np.ndarray))
+
+    @property
     def slab(self) -> int:
         """Rows in a slab."""
-        if self.most_rows:
-            return self.most_rows
-        if not isinstance(self.X, np.ndarray) and on_accelerator(self.X):
+        if self.most_rows or self.is_sparse:
+            return self.most_rows or SPARSE_SLAB_ROWS
+        if self.has_engine and on_accelerator(self.X):
             return slab_rows(self.d, self.dtype.itemsize, accelerator=True)
         return equal_slab_rows(self.n, self.d, self.dtype.itemsize)
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of a slab; of a sparse one, on average."""
+        if not self.is_sparse:
+            return super().slab_bytes
+        return int(self.X.data.nbytes + self.X.indices.nbytes) * min(self.slab, self.n) // max(1, self.n)
 
     def pieces(self) -> Iterator[Array]:
         """Yield views of the array."""
@@ -488,53 +507,6 @@ class MappedRows(Rows):
     def to_array(self) -> Array:
         """Return all rows, mapped."""
         return self.map(self.rows.to_array())
-
-
-@dataclass
-class SparseRows(Rows):
-    """Rows of a scipy sparse matrix, never converted to dense."""
-
-    X: Any
-    source: str = "X"
-    names: tuple[str, ...] | None = None
-    in_memory: bool = True
-    is_sparse: bool = True
-    n: int = field(init=False)
-    d: int = field(init=False)
-    dtype: np.dtype = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.n, self.d = self.X.shape
-        self.dtype = float_dtype(self.X.dtype)
-        size = self.d if self.X.format == "csr" else self.d + self.n
-        require_memory(3 * 8 * size, f"The sparse matrix {self.source} of shape {self.X.shape}")
-        self.X = canonical(checked_sparse(self.X, self.source))
-
-    @property
-    def slab(self) -> int:
-        """Rows in a slab."""
-        return SPARSE_SLAB_ROWS
-
-    @property
-    def slab_bytes(self) -> int:
-        """Bytes of a slab, on average."""
-        return int(self.X.data.nbytes + self.X.indices.nbytes) * min(self.slab, self.n) // max(1, self.n)
-
-    def pieces(self) -> Iterator[Any]:
-        """Yield sparse slabs."""
-        if self.n <= self.slab:
-            yield self.X
-        else:
-            for start in range(0, self.n, self.slab):
-                yield self.X[start : start + self.slab]
-
-    def prepare(self, piece: Any) -> Any:
-        """Return the piece as a sparse matrix of floats."""
-        return as_floats(piece, self.dtype)
-
-    def to_array(self) -> Any:
-        """Return the whole sparse matrix."""
-        return self.prepare(self.X)
 
 
 @dataclass
@@ -708,7 +680,7 @@ class DaskRows(Rows):
 
 def in_slabs(rows: Rows, width: int) -> Rows:
     """Return the same rows in slabs small enough for results of ``width`` columns."""
-    accelerator = isinstance(rows, ArrayRows) and on_accelerator(rows.X)
+    accelerator = isinstance(rows, ArrayRows) and rows.has_engine and on_accelerator(rows.X)
     width = width if rows.is_sparse else max(width, rows.d)
     return sliced(rows, slab_rows(width, rows.dtype.itemsize, accelerator=accelerator))
 
@@ -719,8 +691,8 @@ def sliced(rows: Rows, most: int) -> Rows:
         return rows
     if not isinstance(rows, ArrayRows):
         return SlicedRows(rows, most)
-    found = replace(rows, most_rows=most)
-    found.describe_as(rows)
+    found = copy(rows)
+    found.most_rows = most
     return found
 
 

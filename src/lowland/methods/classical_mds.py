@@ -45,7 +45,8 @@ from lowland.methods.base.metric import (
     warn_of_one_point,
 )
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are cheap
 
@@ -184,7 +185,7 @@ class ClassicalMDS(
             self._by_axes(rows, run)
             return
         D, unit = self._in_units(self._distances(rows, run, keep), run)  # (m, m)
-        here = run_for(ArrayRows(D))
+        here = LocalRun()
         c = self._constant(D, here, unit) if self.add_constant else 0.0
         scaling = classical_scaling(D, self.n_components, here, constant=c, whole=self.all_eigenvalues)
         self.weights_, self.mean_squares_ = scaling.weights, scaling.means
@@ -233,7 +234,7 @@ class ClassicalMDS(
             X = X if given else own_array(rows, X)
         self.points_ = None if given else X
         if not given:
-            D = distance_matrix(X, run_for(ArrayRows(X)), *self._measure())
+            D = distance_matrix(X, LocalRun(), *self._measure())
         elif keep is not None:
             D = xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
         else:
@@ -301,7 +302,7 @@ class ClassicalMDS(
             )
         if self._params.metric == "precomputed":
             return X
-        run = run_for(ArrayRows(X))
+        run = LocalRun()
         run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The distance matrix", "Use fewer rows")
         return distance_matrix(X, run, *self._measure())
 

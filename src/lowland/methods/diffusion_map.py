@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.to_points import DistancesTo, check_distances, distance_matrix
 from lowland.math.graphs.affinities import (
@@ -45,8 +45,9 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
+from lowland.run.local import LocalRun
 from lowland.run.progress import pulsed_slices
-from lowland.run.run import Run, run_for
+from lowland.run.run import Run
 
 
 class DiffusionMap(
@@ -163,7 +164,7 @@ class DiffusionMap(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Kernel, density normalization, eigenvectors of the random walk, coordinates."""
         X = run.to_array(rows, "DiffusionMap")
-        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        run = LocalRun()
         self._check_size(X)
         by_neighbors = self.n_neighbors is not None or graph is not None or self._neighborhood().is_given(X)
         K, label = self._neighbor_kernel(X, run, rows, graph) if by_neighbors else self._pair_kernel(X, run, rows)

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, as_double, is_sparse, to_numpy, xp_of
 from lowland.data.open import opened_once
-from lowland.data.rows import ArrayRows, Rows, in_slabs, own_array
+from lowland.data.rows import Rows, in_slabs, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.math.distances.kernel_functions import KernelWith, median_gamma, rows_of
+from lowland.math.distances.kernel_functions import KernelWith, median_gamma
 from lowland.math.spectra.kernel_axes import (
     FeatureCoordinates,
     FeatureSpaceRequest,
@@ -32,7 +32,8 @@ from lowland.methods.base.choices import choose_landmarks, ignored, positional, 
 from lowland.methods.base.method import InvertibleMethod, Method, RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 class LearnedInverse:
@@ -203,10 +204,7 @@ class KernelPCA(
         else:
             self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
         kernel, wanted = self._kernel_with(X), self._wanted()
-        if keep is None:
-            axes = self._exact(X, kernel, wanted, run_for(rows_of(X)))
-        else:
-            axes = landmark_axes(rows, kernel, run, wanted)
+        axes = self._exact(X, kernel, wanted, LocalRun()) if keep is None else landmark_axes(rows, kernel, run, wanted)
         self._keep(axes, X)
         if keep is None and self.kernel != "precomputed":
             self.X_fit_ = X if not self.copy_X else own_array(rows, X)
@@ -232,7 +230,7 @@ class KernelPCA(
         self._record_convergence(axes.outcome)
         if not self.fit_inverse_transform:
             return
-        run = run_for(ArrayRows(X))
+        run = LocalRun()
         Z = self._embedding() if axes.vectors is not None else self._encoding()(X)
         self.X_transformed_fit_ = Z
         if self.preimage == "ridge":

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, warn
 from lowland.math.graphs.locally_linear import (
     LocalCoordinates,
@@ -46,7 +46,8 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 _POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed
 _ALONE, _FEW = 0.95, 20  # an entry of a unit vector that marks a single point; not checked for so few rows
@@ -163,7 +164,7 @@ class LocallyLinearEmbedding(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighborhoods, alignment matrix, coordinates."""
         X = run.to_array(rows, "LocallyLinearEmbedding")
-        run = run if is_sparse(X) else run_for(ArrayRows(X))
+        run = LocalRun()
         self._check_choices(X, graph)
         components = self._neighborhood().graph(X, run, graph, symmetric=False)
         keep_components(self, components, X)

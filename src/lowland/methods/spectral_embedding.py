@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows, own_array
+from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.kernel_functions import KernelMatrix, KernelWith
 from lowland.math.graphs.affinities import (
@@ -44,7 +44,8 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg": "lobpcg", "amg": "amg"}
 _EDGES = 10_000_000  # most edges of the default graph: n / 10 neighbors up to 10,000 rows
@@ -173,7 +174,7 @@ class SpectralEmbedding(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Affinities, Laplacian, smallest eigenvectors, coordinates."""
         X = run.to_array(rows, "SpectralEmbedding")
-        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        run = LocalRun()
         self._check_size(X, graph)
         by_neighbors = self._by_neighbors(graph)
         W, label, components = (

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import Rows
 from lowland.errors import DataTypeError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
@@ -67,7 +67,8 @@ from lowland.methods.base.neighborhood import (
     rows_at,
 )
 from lowland.methods.base.traits import Callback, StudyHints
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 _EARLY = 250  # iterations with early exaggeration
 _DIFFERENCE = 0.1  # of the divergence from its estimate by a sample, which is random
@@ -323,7 +324,7 @@ class TSNE(
     ) -> None:  # fmt: skip
         """Neighbor graph, affinities, initial coordinates, descent."""
         X = run.to_array(rows, "TSNE")
-        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        run = LocalRun()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         found = self._graph(X, run, graph)

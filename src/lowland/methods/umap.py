@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy
-from lowland.data.rows import ArrayRows, Rows, SparseRows
+from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, MapRadii, log_radii
 from lowland.math.embeddings.descent import Embedded, TensorEdges, as_places, on_device, row_blocks
@@ -78,7 +78,8 @@ from lowland.methods.base.neighborhood import (
     rows_at,
 )
 from lowland.methods.base.traits import Callback, StudyHints
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 _LARGE = 10_000  # more rows take fewer epochs
 _MANY = 200_000  # rows above which the start is PCA: eigenvectors of so large a graph take minutes
@@ -365,7 +366,7 @@ class UMAP(
         first, inverse = distinct_rows(X)
         few = X[first] if is_sparse(X) else like(to_numpy(X)[first], X)
         y = None if y is None else self._as_labels(y, X.shape[0])[first]
-        found = self._embed(few, SparseRows(few) if is_sparse(few) else ArrayRows(few), run, y, None, callback)
+        found = self._embed(few, ArrayRows(few), run, y, None, callback)
         self._repeat(found, inverse, first, X)
 
     def _embed(
@@ -373,7 +374,7 @@ class UMAP(
         start: np.ndarray | None = None,
     ) -> Components:  # fmt: skip
         """Find the neighbors and minimize the cross-entropy."""
-        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        run = LocalRun()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = replace(self._neighborhood(), k=min(self.n_neighbors, X.shape[0]) - 1)
@@ -469,7 +470,7 @@ class UMAP(
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
         objective, Z = problem.objective, to_numpy(found.Z)
-        run = run_for(ArrayRows(Z))
+        run = LocalRun()
         assert isinstance(objective, CrossEntropy)
         self.cross_entropy_ = found.value
         if objective.density is not None:
@@ -627,7 +628,7 @@ class UMAP(
 
     def _embed_graph(self, fuzzy: FuzzyGraph, Z: np.ndarray) -> None:
         """Embed a fuzzy graph; the components start where their means are in the map Z."""
-        run, W = run_for(ArrayRows(Z)), fuzzy.matrix()
+        run, W = LocalRun(), fuzzy.matrix()
         kept = np.diff(fuzzy.start) > 0
         inner = FuzzyGraph.of_matrix(W[kept][:, kept])
         edges = NeighborGraph(inner.start, inner.to, np.ones(len(inner.to)))

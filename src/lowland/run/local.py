@@ -189,7 +189,7 @@ class LocalRun(Run):
                     result = work(piece, 0)[0]
                 yield result
             return
-        if isinstance(rows, ArrayRows) and not isinstance(rows.X, np.ndarray):
+        if isinstance(rows, ArrayRows) and rows.has_engine:
             yield from self._in_turn(rows, work, name)
             return
         threads = self.settings.thread_count

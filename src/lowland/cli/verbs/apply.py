@@ -113,11 +113,11 @@ def _predictions(est: Any, rows: Any, probabilities: bool, only_numbers: bool, f
     """Yield the classes and, if requested, the probabilities in chunks; count the classes in ``found``."""
     import numpy as np
 
-    from lowland.data.rows import ArrayRows, SparseRows
+    from lowland.data.rows import ArrayRows
     from lowland.run.run import run_for
 
     for X in run_for(rows).map_rows(lambda X: X, rows, name="classifying rows"):
-        slab = (SparseRows if rows.is_sparse else ArrayRows)(X, names=rows.names, source=rows.source)
+        slab = ArrayRows(X, rows.names, rows.source)
         classes = est.predict(slab)
         for name, count in zip(*np.unique(classes, return_counts=True), strict=True):
             found[str(name)] += int(count)

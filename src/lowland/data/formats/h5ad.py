@@ -16,8 +16,8 @@ from lowland.data.read_options import ReadOptions
 from lowland.data.reader import RowsReader
 from lowland.data.rows import (
     SPARSE_SLAB_ROWS,
+    ArrayRows,
     Rows,
-    SparseRows,
     Stamps,
     StreamRows,
     as_floats,
@@ -98,7 +98,7 @@ def _rows_at(
                 require_memory(2 * (stored["data"].nbytes + stored["indices"].nbytes), source)
                 parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
                 X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=shape), source)
-                return SparseRows(X if columns is None else X[:, columns], source, chosen)
+                return ArrayRows(X if columns is None else X[:, columns], chosen, source)
             ends = stored["indptr"]
             if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
                 raise ValueError("its index pointers do not fit its shape")

@@ -13,7 +13,7 @@ from lowland.data.files import suffix_of
 from lowland.data.open import checked_shape, no_complex, open_array
 from lowland.data.read_options import ReadOptions
 from lowland.data.reader import WholeRows
-from lowland.data.rows import SparseRows, stamps_of
+from lowland.data.rows import ArrayRows, stamps_of
 from lowland.errors import DataError, ParameterError, reading
 from lowland.run.settings import require_memory
 
@@ -26,7 +26,7 @@ def open_numpy_file(path: Path, source: str, read: ReadOptions) -> WholeRows:
     stamps = stamps_of([path])
     found = load_numpy(path, read.array)
     if is_sparse(found):
-        return WholeRows(SparseRows(checked_shape(no_complex(found), source), source))
+        return WholeRows(ArrayRows(checked_shape(no_complex(found), source), None, source))
     shape = _image_shape(found)
     rows = open_array(found if shape is None else found.reshape(len(found), -1), source)
     if shape is not None:

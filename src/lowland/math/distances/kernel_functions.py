@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_sparse, is_torch, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows, SparseRows, in_slabs, slab_rows
+from lowland.data.rows import ArrayRows, Rows, in_slabs, slab_rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.metrics import squared_euclidean
 from lowland.math.distances.sparse_rows import csr, manhattan, product, squared_distances, unit
@@ -190,11 +190,6 @@ def _stored(X: Any) -> Array:
     return X.data if is_sparse(X) else X
 
 
-def rows_of(X: Any) -> Rows:
-    """An array or a sparse matrix as Rows."""
-    return SparseRows(X) if is_sparse(X) else ArrayRows(X)
-
-
 # --- the width of a kernel --------------------------------------------------------------------------------------------
 
 
@@ -237,7 +232,7 @@ class KernelRows(Rows):
     source: str = "the kernel"
 
     def __post_init__(self) -> None:
-        whole = rows_of(self.X)
+        whole = ArrayRows(self.X)
         self.n = self.d = int(whole.n or 0)
         self.dtype = whole.dtype
         self.slabs = in_slabs(whole, self.n)
@@ -288,7 +283,7 @@ class KernelMatrix:
             return cls(ArrayRows(K), _sum_columns(K).value / n, K)
         K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
         # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
-        total = run.fold(in_slabs(rows_of(X), n), partial(_fill, kernel), K, name="computing the kernel")
+        total = run.fold(in_slabs(ArrayRows(X), n), partial(_fill, kernel), K, name="computing the kernel")
         return cls(ArrayRows(K), total.value / n, K)
 
 

@@ -21,7 +21,7 @@ from lowland.arrays.namespace import (
     to_numpy,
     xp_of,
 )
-from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, in_slabs, own_array, slab_rows
+from lowland.data.rows import ArrayRows, Rows, SlicedRows, in_slabs, own_array, slab_rows
 from lowland.errors import DataError
 from lowland.math.distances.incomplete_rows import no_shared_column
 from lowland.math.distances.metrics import (
@@ -36,7 +36,8 @@ from lowland.math.distances.metrics import (
 from lowland.math.distances.sparse_rows import distances as sparse_distances
 from lowland.math.distances.sparse_rows import finite_rows
 from lowland.math.statistics.rescaling import largest_of, unit_of
-from lowland.run.run import Run, all_finite, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, all_finite
 
 _ROUNDED = 1e-12  # fraction of the longest distance below which a negative one is rounding error
 _PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kept
@@ -148,7 +149,7 @@ def distance_matrix(
     xp = xp_of(stored)
     D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(stored))
     start = 0
-    slabs = in_slabs(SparseRows(X) if is_sparse(X) else ArrayRows(X), n)
+    slabs = in_slabs(ArrayRows(X), n)
     slabs.allow_nan = allows_nan(metric)
     if not on_accelerator(X):  # intermediate results need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
@@ -324,7 +325,7 @@ def dissimilarities(
     X = rows.to_array() if given else run.to_array(rows, owner)  # in a given matrix, NaN is allowed
     n = X.shape[0]
     single = X.dtype == xp_of(X).float32 or (n > SINGLE_ABOVE and not given and unit_of(X, single=True) == 1)
-    local = run_for(ArrayRows(X))
+    local = LocalRun()
     if given:
         D, kept_rows = check_distances(X, missing=missing), None
     else:

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, as_double, is_sparse, like, slices, to_numpy
 from lowland.arrays.records import record
-from lowland.data.rows import ArrayRows, SparseRows
+from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, warn
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
@@ -39,7 +39,7 @@ _PRODUCT_ROWS = 256  # rows of every product: BLAS rounds a row alike in product
 
 def principal_start(X: Any, k: int, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Return the first k principal components of the rows, (n, k) float64; beyond their rank, small random numbers."""
-    rows = SparseRows(X) if is_sparse(X) else ArrayRows(X)
+    rows = ArrayRows(X)
     most = min(k, *X.shape)
     axes = principal_axes(rows, run, Fixed(most), options=SolverOptions(rng=lambda: np.random.default_rng(0)))
     V = like(axes.pairs.vectors[:, :most], X.data if is_sparse(X) else X)
@@ -222,7 +222,7 @@ class ColumnReduction:
     def of(cls, X: Any, most: int, run: Run) -> ColumnReduction:
         """Return the projection on the first ``most`` principal axes of the rows, or on all there are."""
         q = min(most, X.shape[0] - 1, X.shape[1])
-        found = principal_axes(SparseRows(X) if is_sparse(X) else ArrayRows(X), run, Fixed(q))
+        found = principal_axes(ArrayRows(X), run, Fixed(q))
         return cls(to_numpy(found.columns.mean), to_numpy(found.pairs.vectors[:, :q]))
 
     def __call__(self, X: Any) -> np.ndarray:

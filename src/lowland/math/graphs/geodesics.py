@@ -31,7 +31,7 @@ from lowland.math.statistics.sampling import evenly_spread
 from lowland.run.local import LocalRun
 from lowland.run.memory import release
 from lowland.run.progress import in_one_call
-from lowland.run.run import Run, run_for
+from lowland.run.run import Run
 
 PathMethod = Literal["auto", "FW", "D"]
 
@@ -305,7 +305,7 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
     The embedding is classical scaling of D, (s, s). Dimensions without a positive eigenvalue add nothing.
     """
     s, D = len(D), D / D.dtype.type(unit_of(D))  # correlations do not depend on the unit
-    run = run_for(ArrayRows(D))
+    run = LocalRun()
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
     solver: Solver = "eigh" if s <= _FEW else "krylov"
     pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, options=Iteration(tol=_TOL))

@@ -18,11 +18,12 @@ import numpy as np
 from lowland.arrays.linalg import orthonormal
 from lowland.arrays.namespace import Array, as_double, is_sparse, like, xp_of
 from lowland.arrays.random import standard_normal
-from lowland.data.rows import ArrayRows, Rows, slab_rows
+from lowland.data.rows import Rows, slab_rows
 from lowland.math.networks.training import windows
 from lowland.math.optimize.gradient_descent import StepSize, descend, descend_by_batches
 from lowland.math.optimize.outcome import Outcome
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 Encoder = Literal["tied", "untied", "least_squares"]
 
@@ -79,7 +80,7 @@ def linear_autoencoder(
     ([0.7071, 0.7071], 1.0)
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    run = run or run_for(ArrayRows(S))
+    run = run or LocalRun()
     kind, xp = ENCODERS[encoder](), xp_of(S)
     total = float(xp.sum(xp.linalg.diagonal(S)))
     if not total > 0:

@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, xp_of
-from lowland.data.rows import ArrayRows
 from lowland.math.optimize.gradient_descent import StepSize, descend
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Watch
@@ -26,7 +25,8 @@ from lowland.math.scaling.stress import (
     stress_gradient,
     weight_sums,
 )
-from lowland.run.run import Run, all_finite, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, all_finite
 
 StressSolver = Literal["majorization", "gradient"]
 
@@ -132,7 +132,7 @@ class ScalingProblem:
     @classmethod
     def of(cls, D: Array, weights: Array | None, run: Run | None) -> Self:
         """Check the weights, and that enough distances are known."""
-        run = run or run_for(ArrayRows(D))
+        run = run or LocalRun()
         W = None if weights is None else check_pair_weights(weights, D)
         D = D if W is None else drop_weightless(D, W)
         missing = not all_finite(D)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array, as_double, device_of, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, slab_rows
+from lowland.data.rows import slab_rows
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Watch
 from lowland.math.scaling.stress import Targets, rotate_to_axes, starting_configurations, stress_gradient
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 # --- duplicates -------------------------------------------------------------------------------------------------------
 
@@ -159,7 +160,7 @@ def sammon_coordinates(
     >>> np.abs(sammon_coordinates(D, 1).Z[:, 0]).round(4).tolist()
     [1.3333, 0.3333, 1.6667]
     """
-    run = run or run_for(ArrayRows(D))
+    run = run or LocalRun()
     rng = np.random.default_rng(0) if rng is None else rng
     xp = xp_of(D)
     merged = merge_duplicates(D)

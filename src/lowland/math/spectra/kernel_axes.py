@@ -15,13 +15,12 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.linalg import svd
 from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, rounding_of, to_numpy, xp_of
-from lowland.data.rows import Rows, in_slabs
+from lowland.data.rows import ArrayRows, Rows, in_slabs
 from lowland.errors import DataError
 from lowland.math.distances.kernel_functions import (
     KernelMatrix,
     KernelWith,
     check_kernel_matrix,
-    rows_of,
     with_equal_means,
 )
 from lowland.math.optimize.outcome import Outcome
@@ -208,7 +207,7 @@ def check_range(values: Array, dtype: Any) -> None:
 
 def linear_axes(X: Array, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of the linear kernel: those of PCA, with eigenvalues times n - 1. No n x n matrix is formed."""
-    rows, n = rows_of(X), X.shape[0]
+    rows, n = ArrayRows(X), X.shape[0]
     k = None if wanted.k is None else min(wanted.k, n, rows.d)
     solver = "covariance_eigh" if wanted.solver == "dense" else wanted.solver
     axes = principal_axes(rows, run, Fixed(k), solver=solver)
@@ -267,7 +266,7 @@ def kernel_axes(
 def axes_of_rows(X: Array, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
     """The axes of all rows of X; the kernel matrix is kept if it fits the budget, else computed for each product."""
     n = X.shape[0]
-    hold = _is_dense(n, wanted) or 1.5 * rows_of(X).dtype.itemsize * n * n <= run.budget
+    hold = _is_dense(n, wanted) or 1.5 * ArrayRows(X).dtype.itemsize * n * n <= run.budget
     return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
 

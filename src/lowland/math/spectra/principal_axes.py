@@ -153,7 +153,7 @@ def bytes_to_form(side: int) -> int:
 
 def _bytes_by_rows(rows: Rows) -> int:
     n = int(rows.n or 0)
-    return bytes_to_form(n) + (0 if rows.is_sparse or isinstance(rows, ArrayRows) else n * rows.d * rows.dtype.itemsize)
+    return bytes_to_form(n) + (0 if isinstance(rows, ArrayRows) else n * rows.d * rows.dtype.itemsize)
 
 
 def principal_axes(

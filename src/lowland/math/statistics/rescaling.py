@@ -82,7 +82,7 @@ def divided_rows(rows: Rows, unit: float) -> Rows:
     """Return the rows divided by a unit."""
     if isinstance(rows, DaskRows):
         return DaskRows(rows.X / unit)
-    if isinstance(rows, ArrayRows):
+    if isinstance(rows, ArrayRows) and not rows.is_sparse:
         return ArrayRows(rows.to_array() / unit, rows.names, rows.source)
     return MappedRows(rows, lambda piece: piece / unit)
 

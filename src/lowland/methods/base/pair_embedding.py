@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, shown, warn, with_remedy
 from lowland.math.embeddings.new_points import ByAttraction
 from lowland.math.embeddings.pairs import (
@@ -58,7 +58,8 @@ from lowland.methods.base.neighborhood import (
     rows_at,
 )
 from lowland.methods.base.traits import Callback
-from lowland.run.run import Run, run_for
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 COLUMNS = 100  # columns that rows are reduced to
 _START = 0.01  # of the principal components of rows whose values span 1
@@ -180,7 +181,7 @@ class PairEmbedding(
     ) -> None:  # fmt: skip
         """Neighbors, pairs, initial coordinates, descent."""
         X = run.to_array(rows, type(self).__name__)
-        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        run = LocalRun()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = self._neighborhood(X)
