@@ -112,29 +112,24 @@ def labeled(request, tmp_path):
     return tmp_path / f"x.{request.param}"
 
 
-@pytest.mark.parametrize("given", [{"y": "y"}, {"label": "y"}])
-def test_a_column_of_labels_is_not_a_feature(labeled, given):
-    rows, labels, name = open_labelled(labeled, **given)
+def test_a_column_of_labels_is_not_a_feature(labeled):
+    rows, labels, name = open_labelled(labeled, "y")
     assert (rows.names, name) == (("a", "b"), "y")
     np.testing.assert_array_equal(whole(rows), [[1, 4], [2, 5], [3, 6]])
     assert list(labels) == ["u", "v", "u"]
 
 
-def test_columns_are_chosen_beside_the_labels(labeled):
-    rows, labels, _ = open_labelled(labeled, "y", columns=["b", "y"])
-    assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
+def test_columns_are_dropped_beside_the_labels(labeled):
     rows, labels, _ = open_labelled(labeled, "y", drop=["a", "y"])
     assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
     with pytest.raises(ParameterError, match="no column 'z'"):
         open_labelled(labeled, "z")
 
 
-def test_given_labels_are_returned_unchanged(X, labeled):
+def test_given_labels_are_returned_unchanged(X):
     y = [0, 1, 2]
     assert open_labelled(X, y)[1:] == (y, None)
     assert open_labelled(X)[1:] == (None, None)
-    rows, labels, name = open_labelled(labeled, y, label="y")  # the column is dropped, and these are the labels
-    assert (rows.names, labels, name) == (("a", "b"), y, "y")
 
 
 def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):

@@ -325,7 +325,7 @@ def test_a_sample_that_is_not_smaller_is_all_rows(cloud):
 def test_many_rows_are_sampled_by_default(monkeypatch, cloud):
     X, Z = cloud
     monkeypatch.setattr("lowland.quality.neighborhoods.COUNTED", 300 * 10)
-    monkeypatch.setattr("lowland.quality.inputs.sample_rows.__defaults__", (None, 40, None))
+    monkeypatch.setattr("lowland.quality.inputs.LEAST_SAMPLE", 40)
     assert quality.trustworthiness(X, Z).sample == 40
     assert quality.trustworthiness(X, Z, sample=None).sample is None
 

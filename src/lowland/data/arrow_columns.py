@@ -25,16 +25,14 @@ SLAB = 2**16  # rows of a chunk
 DAY = 86_400e6  # microseconds
 
 
-def open_arrow(
-    source: Any, columns: Sequence[str] | None = None, drop: Sequence[str] = ()
-) -> tuple[ArrowColumns, list[str], bool]:
+def open_arrow(source: Any, columns: Sequence[str] | None = None) -> tuple[ArrowColumns, list[str], bool]:
     """Open a table of any kinds of columns: the columns, their names, and whether the table has these names.
 
-    ``columns`` and ``drop`` select by name; in an array, columns are named x0, x1, …
+    ``columns`` selects by name. In an array, columns are named x0, x1, …
     """
     if has_columns(source):
         table = open_table(source)
-        keep = table.positions(columns, drop)
+        keep = table.positions(columns, ())
         return table.arrow(keep), [table.names[j] for j in keep], table.has_names
     if is_sparse(source):
         raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")

@@ -52,11 +52,14 @@ def open_rows(
     """
     if header is not None or options:
         read = read_options_of(read, options if header is None else {"header": header, **options}, "open_rows")
+    selects = columns is not None or bool(drop)
+    if isinstance(source, np.ndarray) and not selects and read is None:
+        return open_array(source)
     if has_columns(source):
         return not_empty(open_table(source, read).select(columns, drop))
     if read is not None:
         read.refuse_others((), f"a {type(source).__name__}")
-    if columns is not None or drop:
+    if selects:
         raise ParameterError(
             "Columns can be selected or dropped by name only in a data frame or a file with column names. "
             f"Select the columns of the {type(source).__name__} before passing it."
@@ -93,36 +96,27 @@ def read_options_of(read: ReadOptions | None, options: dict[str, Any], caller: s
 
 
 def open_labelled(
-    X: Any,
-    y: Any = None,
-    *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    label: str | None = None,
-    read: ReadOptions | None = None,
-    opened: Callable[..., Rows] = open_rows,
+    X: Any, y: Any = None, *, drop: Sequence[str] = (), opened: Callable[..., Rows] = open_rows
 ) -> tuple[Rows, Any, str | None]:
     """Return rows, labels and the name of the label column, or None. A frame or file is opened only once.
 
-    A string ``y``, or ``label``, names the label column: it is dropped from the rows and returned unchanged, strings or
-    numbers. In an AnnData object, it names a column of ``obs``. Labels passed as values are returned unchanged.
-    ``opened`` opens the rows: ``open_rows``, or one that also accepts text.
+    A string ``y`` names the label column: it is dropped from the rows and returned unchanged, strings or numbers. In an
+    AnnData object, it names a column of ``obs``. Labels passed as values are returned unchanged. ``opened`` opens the
+    rows: ``open_rows``, or one that also accepts text.
     """
-    name = y if isinstance(y, str) else label
-    if name is None:
-        return opened(X, columns=columns, drop=drop, read=read), y, None
+    if not isinstance(y, str):
+        return opened(X, drop=drop), y, None
     if _is_anndata(X):
-        if name not in X.obs:
-            raise DataError(f"`y={name!r}`: `obs` has no such column. {did_you_mean(name, X.obs.columns)}".rstrip())
-        return opened(X, columns=columns, drop=drop, read=read), np.asarray(X.obs[name]), name
+        if y not in X.obs:
+            raise DataError(f"`y={y!r}`: `obs` has no such column. {did_you_mean(y, X.obs.columns)}".rstrip())
+        return opened(X, drop=drop), np.asarray(X.obs[y]), y
     if not has_named_columns(X):
         raise DataError(
-            f"`y={name!r}` names a column, but `X` is a {type(X).__name__} without named columns. Pass a data frame or "
+            f"`y={y!r}` names a column, but `X` is a {type(X).__name__} without named columns. Pass a data frame or "
             "the path of one file, or pass the labels themselves, one per row."
         )
-    table = open_table(X, read)
-    rows = opened(table, columns=columns, drop=list(dict.fromkeys((*drop, name))))
-    return rows, y if y is not None and not isinstance(y, str) else table.column(name), name
+    table = open_table(X)
+    return opened(table, drop=list(dict.fromkeys((*drop, y)))), table.column(y), y
 
 
 def read_column(source: Any, name: str) -> np.ndarray:

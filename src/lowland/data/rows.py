@@ -395,7 +395,7 @@ class ArrayRows(Rows):
 
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
-        self.is_sparse = is_sparse(self.X)
+        self.is_sparse = not isinstance(self.X, np.ndarray) and is_sparse(self.X)
         if self.is_sparse:
             size = self.d if self.X.format == "csr" else self.d + self.n
             require_memory(3 * 8 * size, f"The sparse matrix {self.source} of shape {self.X.shape}")

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as parquet
-from pyarrow import csv
 
 from lowland.data.arrow_columns import DAY, converted, date_order
 from lowland.data.reader import Reader, content_of, holds_numbers
-from lowland.data.write import atomic_write
+from lowland.data.write import atomic_write, write_chunks
 from lowland.errors import DataError
 
 CELLS = 2**23  # cells of a batch
@@ -188,11 +186,7 @@ def write_table_file(
         table = table.add_column(0, _free_name("row", table), pa.array(row_numbers))
     for name, values in more.items():
         table = table.append_column(_free_name(name, table), pa.array(values))
-    with atomic_write(path) as temporary:
-        if path.suffix == ".parquet":
-            parquet.write_table(table, temporary)
-        else:
-            csv.write_csv(table, temporary)
+    write_chunks([table], path, table.column_names)
 
 
 def with_integers(table: Any, names: Iterable[str]) -> Any:

@@ -110,10 +110,8 @@ def _write_standard_output(chunks: Iterable[Any], names: Sequence[str], suffix: 
 def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str]) -> None:
     """Write columns of numbers and strings to one Parquet file."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    with atomic_write(path) as temporary:
-        pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
+    write_chunks([pa.table({name: pa.array(values) for name, values in columns.items()})], path, list(columns))
 
 
 def with_columns(

@@ -15,9 +15,8 @@ from lowland.plots.curves import (
     sweep,
 )
 from lowland.plots.pictures import components_as_images, images, reconstructions, thumbnails
-from lowland.plots.scatter import embedding
+from lowland.plots.scatter import embedding, surface
 from lowland.plots.som_maps import component_planes, hit_map, u_matrix
-from lowland.plots.surfaces import surface
 
 __all__ = [
     "biplot",

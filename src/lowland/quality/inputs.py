@@ -28,6 +28,7 @@ Sample = int | Literal["auto"] | None  # number of rows to evaluate
 MIN_ROWS = 3
 SPARSE_ROWS = "Sparse rows are not supported here. Reduce them first, for example with `TruncatedSVD(50)`."
 MIN_SAMPLE = 20
+LEAST_SAMPLE = 500  # drawn by "auto"
 _RING = 8  # sampled rows per ring
 _EQUAL = 0.005  # difference of two values, relative to the possible one, that is as good as none
 
@@ -247,13 +248,12 @@ def sample_rows(
     comparisons: int,
     random_state: Any,
     strata: np.ndarray | None = None,
-    least: int = 500,
     most: int | None = None,
 ) -> np.ndarray | None:
     """Sample points, stratified by class (``strata``) and by distance from the center. None means use all points.
 
     "auto" uses all points if these give at most ``comparisons`` comparisons. Otherwise it samples as many as give so
-    many comparisons with all others, and at least ``least`` and at most ``most``, which suffice for two digits. The
+    many comparisons with all others, and at least 500 and at most ``most``, which suffice for two digits. The
     points are sorted by class and by ring around the mean, and every n/m-th point is taken from a random first one.
     Each point has the same probability, and every region of the data is represented in proportion.
     """
@@ -263,7 +263,7 @@ def sample_rows(
             f"`sample={sample!r}`: choose an integer of at least {MIN_SAMPLE}, 'auto', or `None` for all rows."
         )
     n = side.n
-    m = max(least, comparisons // n) if sample == "auto" else sample
+    m = max(LEAST_SAMPLE, comparisons // n) if sample == "auto" else sample
     if sample == "auto" and most is not None and m is not None and m < n:
         m = min(m, most)
     if m is None or m >= n:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from lowland.arrays.namespace import Array
 from lowland.data.rows import DaskRows, Rows, as_floats
 from lowland.errors import DataError, MissingExtra
 from lowland.run.local import LocalRun
-from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
+from lowland.run.run import all_finite
 
 FAN_IN = 8  # statistics merged by one task: few enough to fit into memory with the data
 
 
-class DaskRun(Run):
-    """Runs over the blocks of a Dask array, on the active scheduler or cluster."""
+class DaskRun(LocalRun):
+    """Runs over the blocks of a Dask array, on the active scheduler or cluster; other tasks run on this machine."""
 
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
         """Return the sum of ``of`` over all blocks, merged as a tree of fixed shape."""
@@ -49,14 +48,6 @@ class DaskRun(Run):
     ) -> Iterator[Array]:
         """Yield f(block) for every block, in order."""
         return (f(chunk) for chunk in rows.chunks())
-
-    def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
-        """Return work(task) for every task, by threads on this machine, where their data is."""
-        return LocalRun(self.settings).each(name, tasks, work)
-
-    def rounds(self) -> AbstractContextManager[RunsTogether]:
-        """Use threads of this machine."""
-        return LocalRun(self.settings).rounds()
 
     def gather(
         self,

@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,18 +18,6 @@ from lowland.run import memory, progress, settings
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 RunsTogether = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
-
-
-class Statistic(Protocol):
-    """A mergeable statistic, which can be folded over rows."""
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two statistics."""
-        ...
-
-    def is_finite(self) -> bool:
-        """Whether it is free of NaN and infinity, which come from the data."""
-        ...
 
 
 class Run:
