@@ -94,7 +94,7 @@ def test_residual_variances_mark_a_choice(drawn):
     for choice in (4, 1.5, "two"):
         with pytest.raises(ParameterError, match=f"choice={choice!r}: .*integer from 1 to 3"):
             plots.residual_variances([0.5, 0.1, 0.09], choice=choice)
-    with pytest.raises(DataError, match="one residual variance per number of dimensions"):
+    with pytest.raises(DataError, match="list of one or more"):
         plots.residual_variances([])
 
 

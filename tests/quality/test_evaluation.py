@@ -130,8 +130,10 @@ def test_the_original_space_is_prepared_once(iris, monkeypatch):
     assert [m.value for m in again] == [m.value for m in first]
     assert counted == []
     assert len(quality.evaluate(high, lowland.PCA(1).fit_transform(iris.X))) == 11
-    with pytest.raises(ParameterError, match=r"OriginalSpace.*evaluate"):
-        quality.trustworthiness(high, iris.X[:, :2])
+    for measure in (quality.trustworthiness, quality.continuity, quality.lcmc):
+        assert measure(high, iris.X[:, :2]).value == measure(iris.X, iris.X[:, :2]).value
+        with pytest.raises(ParameterError, match=r"metric='cosine'.*OriginalSpace"):
+            measure(high, iris.X[:, :2], metric="cosine")
 
 
 def test_a_sample_has_intervals_and_is_stratified_by_class():

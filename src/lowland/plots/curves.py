@@ -118,13 +118,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     J = _line(distortions, "distortions")
     kept, _ = _kept(choice, len(J) - 1)
     ax = axes_for(ax, (5.5, 3.6))
-    ax.plot(np.arange(len(J)), J, color=STRONG, linewidth=1.6, marker="o", markersize=4 if len(J) <= 40 else 2.5)
-    if kept is not None:
-        ax.plot([kept], [J[kept]], color=MARK, marker="o", markersize=8, markerfacecolor="none", markeredgewidth=1.8)
-        ax.annotate(
-            f"J({kept}) = {J[kept]:.3g}", (kept, J[kept]), xytext=(8, 10), textcoords="offset points", color=INK
-        )
-    ax.set_ylim(bottom=0)
+    _draw_over_dimensions(ax, 0, J, kept, f"J({kept}) = ")
     label_axes(ax, "number of components M", "mean squared error J(M)", integers=True)
     return figure_of(ax)
 
@@ -169,6 +163,17 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     label_axes(ax, "diffusion coordinate", "weight λᵗ", integers=True)
     legend_of(ax, lines, [f"t = {t:g}" for t in times], inside=6)
     return figure_of(ax)
+
+
+def _draw_over_dimensions(ax: Any, first: int, values: np.ndarray, kept: int | None, word: str) -> None:
+    """Draw values over the number of dimensions, which begins at ``first``; mark and name the one that is kept."""
+    places = np.arange(first, first + len(values))
+    ax.plot(places, values, color=STRONG, linewidth=1.6, marker="o", markersize=4 if len(values) <= 40 else 2.5)
+    if kept is not None:
+        x, y = kept, values[kept - first]
+        ax.plot([x], [y], color=MARK, marker="o", markersize=8, fillstyle="none", markeredgewidth=1.8)
+        ax.annotate(f"{word}{y:.3g}", (x, y), xytext=(8, 10), textcoords="offset points", color=INK)
+    ax.set_ylim(bottom=0)
 
 
 def _line(values: Any, name: str) -> np.ndarray:
@@ -303,18 +308,10 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     >>> isomap = Isomap(6).fit(data.load_dataset("swiss_roll", n=300, seed=1).X)
     >>> figure = plots.residual_variances(isomap, choice=2)
     """
-    line = numbers(variances, "variances")
-    if line.ndim != 1 or not line.size:
-        raise DataError(f"variances has shape {line.shape}. Pass one residual variance per number of dimensions.")
+    line = _line(variances, "variances")
     choice = None if choice is None else as_integer(choice, "choice", most=len(line))
     ax = axes_for(ax, (5.5, 3.6))
-    places = np.arange(1, len(line) + 1)
-    ax.plot(places, line, color=STRONG, linewidth=1.6, marker="o", markersize=5)
-    if choice is not None:
-        at = (choice, line[choice - 1])
-        ax.plot(*([each] for each in at), color=MARK, marker="o", markersize=9, fillstyle="none", markeredgewidth=1.8)
-        ax.annotate(f"{choice}: {at[1]:.3g}", at, xytext=(8, 10), textcoords="offset points", color=INK)
-    ax.set_ylim(bottom=0)
+    _draw_over_dimensions(ax, 1, line, choice, f"{choice}: ")
     ax.axhline(0, color=WEAK, linewidth=0.8)
     label_axes(ax, "number of dimensions", "residual variance", title, integers=True)
     return figure_of(ax)

@@ -37,13 +37,9 @@ from lowland.run.local import LocalRun
 COUNTED = 1 << 30  # pairs of rows that "auto" compares to rank k neighbors
 TRUSTWORTHINESS = ("trustworthiness", "embedding", "data")  # whose neighbors, and where they should be near, too
 CONTINUITY = ("continuity", "data", "embedding")
-ROWS = """
-X : array-like of shape (n, d) or path
-    Original data, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
-"""
 
 
-@with_parameters(SHARED, SEARCHED, ROWS)
+@with_parameters(SHARED, SEARCHED)
 def trustworthiness(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -79,7 +75,7 @@ def trustworthiness(
     return _nearness(TRUSTWORTHINESS, near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
 
 
-@with_parameters(SHARED, SEARCHED, ROWS)
+@with_parameters(SHARED, SEARCHED)
 def continuity(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -110,7 +106,7 @@ def continuity(
     return _nearness(CONTINUITY, near.evaluated, _excess(ranks, n_neighbors), n_neighbors, per_row)
 
 
-@with_parameters(SHARED, SEARCHED, ROWS)
+@with_parameters(SHARED, SEARCHED)
 def trustworthiness_and_continuity(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -139,7 +135,7 @@ def trustworthiness_and_continuity(
     return trust, _nearness(CONTINUITY, near.evaluated, missed, n_neighbors, per_row)
 
 
-@with_parameters(SHARED, SEARCHED, ROWS)
+@with_parameters(SHARED, SEARCHED)
 def mean_relative_rank_errors(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -172,7 +168,7 @@ def mean_relative_rank_errors(
     return _relative_rank_errors(near.evaluated, false, missed, n_neighbors, per_row)
 
 
-@with_parameters(SHARED, SEARCHED, ROWS)
+@with_parameters(SHARED, SEARCHED)
 def lcmc(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
@@ -377,11 +373,10 @@ class _Neighbors:
         cls, X: Any, Z: Any, k: int, metric: Metric, sample: Sample, random_state: Any, *, half: bool = True
     ) -> _Neighbors:
         """Open both; points without coordinates are left out."""
-        if isinstance(X, OriginalSpace):
-            raise ParameterError(
-                "`X` is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to "
-                "evaluate or co_ranking."
-            )
+        if isinstance(X, OriginalSpace):  # its metric and its sample
+            high, points = OriginalSpace.open_pair(X, Z, metric=metric, sample=sample, random_state=random_state)
+            check_neighbors(k, high.n, half=half)
+            return cls(high.side, ShuffledPoints.of(points), k, high.evaluated, LocalRun())
         side, (C, kept) = open_original(X, metric), open_coordinates(Z)
         check_same_rows(side.n, kept)
         if not kept.all():

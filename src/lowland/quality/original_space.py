@@ -43,7 +43,7 @@ Table = Callable[[slice], np.ndarray]  # block of rows -> their values with all 
 
 @dataclass(frozen=True, eq=False)
 class OriginalSpace:
-    """Points of X, prepared once for comparison with many embeddings by ``evaluate`` and ``co_ranking``.
+    """Points of X, prepared once for comparison with many embeddings.
 
     Create it with ``OriginalSpace.of(X)``. Ranks and distances are computed when they are first needed, and kept.
 
