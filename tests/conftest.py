@@ -52,11 +52,18 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def iris():
     from lowland.data import load_dataset
 
     return load_dataset("iris")
+
+
+@pytest.fixture(scope="session")
+def wine():
+    from lowland.data import load_dataset
+
+    return load_dataset("wine")
 
 
 @pytest.fixture(scope="session")

@@ -21,16 +21,10 @@ from sklearn.feature_selection import (
 
 import lowland
 from lowland import FeatureFilter, plots
-from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 ONE_PASS = ("variance", "pearson", "anova", "chi2", "mrmr")
 IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_dataset("wine")
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,6 @@ from lowland.errors import DataError, DataWarning, ParameterError
 
 
 @pytest.fixture(scope="module")
-def wine():
-    return load_dataset("wine")
-
-
-@pytest.fixture(scope="module")
 def table():
     """Numbers that follow from columns 2, 5 and 7, in falling order; units differ."""
     rng = np.random.default_rng(0)

@@ -25,13 +25,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 
 import lowland
 from lowland import LinearDiscriminantAnalysis, SequentialFeatureSelector
-from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_dataset("wine")
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import lowland
 from lowland import TreeSelector
-from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_dataset("wine")
 
 
 @pytest.fixture(scope="module")

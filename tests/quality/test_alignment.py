@@ -17,11 +17,6 @@ from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.alignment import Procrustes
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return load_dataset("iris")
-
-
 def test_procrustes_agrees_with_scipy(rng):
     A, B = rng.standard_normal((2, 30, 3))
     laid = Procrustes.onto(A, B)

@@ -10,11 +10,6 @@ from lowland.errors import DataError, ParameterError
 from lowland.math.neighbors.ranks import PointSet
 
 
-@pytest.fixture(scope="module")
-def iris():
-    return load_dataset("iris")
-
-
 def test_evaluate_agrees_with_the_single_measures(iris):
     pca = lowland.PCA(2).fit(iris.X)
     Z = pca.transform(iris.X)

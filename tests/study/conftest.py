@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from lowland.data import load_dataset
-
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "lowland" / "studies"
-
-
-@pytest.fixture(scope="session")
-def iris():
-    return load_dataset("iris")
 
 
 @pytest.fixture(scope="session")
