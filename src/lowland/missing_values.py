@@ -32,7 +32,6 @@ class Imputation:
     """A table without missing values, and what was replaced."""
 
     table: Any  # an array, or a data frame where one was given
-    how: str
     counts: np.ndarray  # (d,) replaced values of each column
     message: str
 
@@ -80,13 +79,13 @@ def imputation(X: Any, how: How = "mean", **options: Any) -> Imputation:
     found, message = replaced(rows, how)
     counts = found.rows - found.cells
     if found.complete:
-        return Imputation(X if is_frame(X) else rows.to_array(), how, counts, message)
+        return Imputation(X if is_frame(X) else rows.to_array(), counts, message)
     table = _filled(rows, run_for(rows), how, found, options)
     if is_frame(X) and rows.names and not is_sparse(table):
         from lowland.data.write import frame_like
 
         table = frame_like(X, table, list(rows.names))
-    return Imputation(table, how, counts, message)
+    return Imputation(table, counts, message)
 
 
 def replaced(X: Any, how: How) -> tuple[AvailableColumns, str]:

@@ -309,7 +309,7 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     >>> figure = plots.residual_variances(isomap, choice=2)
     """
     line = _line(variances, "variances")
-    choice = None if choice is None else as_integer(choice, "choice", most=len(line))
+    choice = None if choice is None else as_integer(choice, "choice", len(line))
     ax = axes_for(ax, (5.5, 3.6))
     _draw_over_dimensions(ax, 1, line, choice, f"{choice}: ")
     ax.axhline(0, color=WEAK, linewidth=0.8)

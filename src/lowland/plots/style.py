@@ -94,11 +94,11 @@ def numbers(values: Any, name: str, *, finite: bool = True) -> np.ndarray:
     return found
 
 
-def as_integer(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return an integer within its limits, or raise an error."""
+def as_integer(value: Any, name: str, most: int | None = None) -> int:
+    """Return an integer from 1 to ``most``, or raise an error."""
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not good or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    if not good or value < 1 or (most is not None and value > most):
+        limits = "of at least 1" if most is None else f"from 1 to {most}"
         raise ParameterError(f"{name}={value!r}: choose an integer {limits}.")
     return int(value)
 
