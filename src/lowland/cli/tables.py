@@ -60,12 +60,12 @@ class Source:
 
     def named_table(self) -> Any:
         """Return all columns of the file, opened once per command."""
-        from lowland.data.open import open_table_file
+        from lowland.data.open import open_table
 
         ctx = click.get_current_context(silent=True)
         opened = {} if ctx is None else ctx.meta.setdefault("lowland.tables", {})
         if self.file not in opened:
-            opened[self.file] = open_table_file(self.file, read_options())
+            opened[self.file] = open_table(self.file, read_options())
         return opened[self.file]
 
     def table(self) -> Any:

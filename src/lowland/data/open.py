@@ -160,20 +160,15 @@ def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
     """Return a frame, a file or rows of numbers as a table; of a file, only its column names are read."""
     if isinstance(source, Reader):
         return source
-    if isinstance(source, str | bytes | os.PathLike):
-        return open_table_file(Path(os.path.expanduser(os.fsdecode(source))), read)
-    if not is_frame(source):
+    if is_frame(source):
+        from lowland.data.formats.frames import FrameReader
+        from lowland.data.vectors import with_vectors
+
+        frame = FrameReader(source)
+        return with_vectors(frame, frame.list_names)
+    if not isinstance(source, str | bytes | os.PathLike):
         return WholeRows(open_rows(source, read=read))
-    from lowland.data.formats.frames import FrameReader
-    from lowland.data.vectors import with_vectors
-
-    table = FrameReader(source)
-    return with_vectors(table, table.list_names)
-
-
-def open_table_file(path: Path, read: ReadOptions | None = None) -> Reader:
-    """Return a file as a table; only its column names are read."""
-    path = real_path(path)
+    path = real_path(Path(os.path.expanduser(os.fsdecode(source))))
     suffix = readable_suffix(path)
     if not is_stream(path):
         return _open_format(suffix, path, shown_name(path), read or ReadOptions())

@@ -7,7 +7,7 @@ import pytest
 
 import lowland
 from lowland.data.formats.csv_dialect import detect
-from lowland.data.open import open_rows, open_table_file, read_column
+from lowland.data.open import open_rows, open_table, read_column
 from lowland.data.read_options import ReadOptions
 from lowland.errors import DataError, DataWarning, FileProblem, ParameterError
 
@@ -252,7 +252,7 @@ def test_a_blank_line_of_a_single_column_is_a_missing_value(tmp_path, end):
 
 def test_lines_above_the_header_are_skipped(tmp_path):
     (tmp_path / "x.csv").write_text("Report of 2023\n\n# by hand, in May\na;b;c\n1,5;2;3\n2,5;3;4\n3,5;x;5\n")
-    table = open_table_file(tmp_path / "x.csv")
+    table = open_table(tmp_path / "x.csv")
     assert table.names == ["a", "b", "c"]
     assert "2 lines above the header skipped" in table.notes[0]
     with pytest.raises(DataError, match="line 7: 'x'"):
@@ -270,7 +270,7 @@ def test_a_header_is_not_a_title(tmp_path, text):
 def test_all_lines_of_another_length_are_named(tmp_path):
     (tmp_path / "x.csv").write_text('a,b,c\n1,2,3\n4,5\n"6\n6",7,8\n9,8,7,6\n' + "1,2,3\n" * 9)
     with pytest.raises(DataError, match=r"line 3 has 2 \(4,5\), line 6 has 4 \(9,8,7,6\)"):
-        open_table_file(tmp_path / "x.csv")
+        open_table(tmp_path / "x.csv")
 
 
 def test_points_between_thousands_beside_decimal_commas():
@@ -284,6 +284,6 @@ def test_points_between_thousands_beside_decimal_commas():
 def test_columns_between_spaces_are_not_one_column(tmp_path):
     (tmp_path / "x.txt").write_text("a  b   c\n 1.5  2 3\n 2.5 -1  4\n")
     with pytest.raises(DataError, match="separated by spaces"):
-        open_table_file(tmp_path / "x.txt")
+        open_table(tmp_path / "x.txt")
     (tmp_path / "y.csv").write_text("full name\nAnn Lee\nBo Ek\n")
-    assert open_table_file(tmp_path / "y.csv").names == ["full name"]
+    assert open_table(tmp_path / "y.csv").names == ["full name"]

@@ -21,7 +21,7 @@ from lowland import PCA, Table, TablePreparer, TruncatedSVD, config, look
 from lowland.data import files as streams
 from lowland.data import rows as rows_module
 from lowland.data.formats import arrow_files
-from lowland.data.open import open_labelled, open_rows, open_table_file, read_column
+from lowland.data.open import open_labelled, open_rows, open_table, read_column
 from lowland.errors import (
     DataError,
     DataTypeError,
@@ -110,7 +110,7 @@ def test_two_columns_of_one_name(tmp_path):
     for action in (
         lambda: open_rows(path),
         lambda: read_column(path, "a"),
-        lambda: open_table_file(path).first_text_column(),
+        lambda: open_table(path).first_text_column(),
     ):
         with pytest.raises(DataError, match="Duplicate column name 'a'"):
             action()
