@@ -152,11 +152,6 @@ def test_components_left_apart_are_at_the_largest_distance():
     assert np.isfinite(model.embedding_).all()
 
 
-def test_the_sweep_of_iris_shows_the_split():
-    steps = Isomap(2).neighbors_sweep(load_dataset("iris").X, (12, 51))
-    assert [(s.split, s.sizes) for s in steps] == [(True, (100, 50)), (False, (150,))]
-
-
 def test_the_sweep_takes_one_number(roll):
     (step,) = Isomap().neighbors_sweep(roll.X, 5)
     assert step.n_neighbors == 5

@@ -240,14 +240,6 @@ def test_arguments_have_the_order_of_pacmap():
 
 
 @BOTH
-def test_nan_is_refused(Method):
-    X = cloud()
-    X[3, 1] = np.nan
-    with pytest.raises(DataError, match="NaN"):
-        Method().fit(X)
-
-
-@BOTH
 @pytest.mark.parametrize("n", [4, 12, 36])
 def test_few_rows(Method, n):
     Z = Method(n_neighbors=None, **SHORT).fit_transform(cloud(n))

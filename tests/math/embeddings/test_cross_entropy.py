@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-import lowland
 from lowland.kernels import umap as kernels
 from lowland.kernels.compile import kernel
 from lowland.kernels.counter_random import draw, key_of
 from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, EdgeForces, log_radii
-from lowland.math.embeddings.descent import DescentStep, RowBlocks, descend
+from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.math.optimize.outcome import Outcome
 from lowland.run.local import LocalRun
 
 RUN, ALONE = LocalRun(), RowBlocks(None, 1)
@@ -123,17 +121,6 @@ def test_the_value_is_the_cross_entropy():
     expected = edges + 5 / 2 * repulsion / len(Z)
     estimates = [with_repulsion.value(Z, DescentStep(t, 200, 0, {"density": 0.0}), ALONE) for t in range(30)]
     assert np.mean(estimates) == pytest.approx(expected, rel=0.02)
-
-
-@pytest.mark.parametrize("threads", [16])
-def test_bits_do_not_depend_on_threads(threads):
-    def embedded():
-        return descend(problem(n=1500, epochs=30), map_of(1500), LocalRun(), solver=Outcome("edge sampling")).Z
-
-    with lowland.config(threads=1):
-        alone = embedded()
-    with lowland.config(threads=threads):
-        assert np.array_equal(embedded(), alone)
 
 
 def test_rows_at_the_same_place_have_finite_forces():

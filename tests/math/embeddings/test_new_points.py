@@ -1,7 +1,5 @@
 """New points: each by itself, near its neighbors; and the inverse transform."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -51,12 +49,6 @@ def place(nearest=True, **options):
 def test_rows_land_among_their_neighbors():
     Y = place()(NEW)
     assert np.median(np.linalg.norm(Y - 5 * NEW, axis=1)) < 0.6
-
-
-def test_a_row_is_placed_by_itself():
-    Y = place()(NEW)
-    assert np.array_equal(place()(NEW[::-1])[::-1], Y)
-    assert all(np.array_equal(place()(row[None])[0], y) for row, y in zip(NEW, Y, strict=True))
 
 
 @pytest.mark.parametrize("density", [False, True])
@@ -121,14 +113,6 @@ def test_attraction_places_a_row_near_a_training_row_whose_neighbors_are_elsewhe
         assert np.linalg.norm(place(POINTS[:20] + step) - far[:20], axis=1).max() < most
 
 
-def test_a_place_depends_on_the_row_alone():
-    whole = PLACE(NEW_ROWS)
-    for i in range(30):
-        np.testing.assert_array_equal(PLACE(NEW_ROWS[i : i + 1])[0], whole[i])
-    np.testing.assert_array_equal(PLACE(NEW_ROWS[::-1]), whole[::-1])
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(PLACE))(NEW_ROWS), whole)
-
-
 def test_given_distances_place_rows_alike():
     expected = PLACE(NEW_ROWS)
     kept = np.arange(200)
@@ -183,15 +167,6 @@ def test_the_place_is_a_stationary_point_of_the_rows_own_divergence(dof):
         (P.reshape(20, 30) * np.take_along_axis(u, to.astype(int), axis=1))[:, :, None] * near
     ).sum(axis=1)
     assert np.median(np.linalg.norm(pull - push, axis=1)) < 0.02 * np.median(np.linalg.norm(pull, axis=1) + 0.1)
-
-
-def test_a_place_does_not_depend_on_the_batch_and_the_map_can_be_pickled():
-    place = placing(2)
-    new = RNG.standard_normal((64, 5)) * 3
-    whole = place(new)
-    alone = np.concatenate([place(new[i : i + 1]) for i in range(64)])
-    np.testing.assert_array_equal(whole, alone)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(place))(new[::-1]), whole[::-1])
 
 
 def test_rows_far_outside_stay_finite_and_missing_rows_are_missing():

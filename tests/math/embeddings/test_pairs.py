@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
 from lowland.kernels.pacmap import choose_second, draw_candidates
-from lowland.math.embeddings.descent import DescentStep, RowBlocks, descend
+from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.pairs import (
     LocalAdjustment,
     PairCounts,
@@ -19,7 +19,6 @@ from lowland.math.embeddings.pairs import (
     scaled_neighbors,
 )
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.math.optimize.outcome import Outcome
 from lowland.run.local import LocalRun
 from lowland.run.settings import Settings
 
@@ -257,14 +256,3 @@ def test_further_pairs_are_drawn_again_within_the_radius():
     np.testing.assert_allclose(G, by_loops(Z.astype(float), objective.further, local=6.0), atol=1e-5 * np.abs(G).max())
     objective.gradient(Z, step(221), G, ALONE)
     assert np.mean(objective.further.to == drawn) < 0.2  # other draws
-
-
-@pytest.mark.parametrize("local", [None, LocalAdjustment(6.0, 10, NEAR, 3)])
-def test_bits_do_not_depend_on_the_threads(local):
-    start = (0.01 * np.random.default_rng(4).standard_normal((N, 2))).astype(np.float32)
-    found = [
-        descend(forces(local, (5, 5, 30)), start.copy(), run(threads), solver=Outcome("Adam", "a test"))
-        for threads in (1, 3)
-    ]
-    np.testing.assert_array_equal(found[1].Z, found[0].Z)
-    assert found[1].value == found[0].value

@@ -42,14 +42,6 @@ def test_three_columns_and_one_factor_by_hand():
         assert found.deviance == pytest.approx(np.linalg.slogdet(R)[1] + 3, abs=1e-9)  # log|R| + tr I
 
 
-def test_the_result_of_each_initialization_is_recorded():
-    R = np.corrcoef(np.random.default_rng(0).standard_normal((40, 6)).T)
-    found = factor_loadings(R, 2, n_starts=4, lower=0.005)
-    assert len(found.start_deviances) == 4
-    assert found.deviance <= min(found.start_deviances) + 1e-9
-    assert len(factor_loadings(R, 6, n_starts=4).start_deviances) == 1
-
-
 def test_initial_uniquenesses_come_from_multiple_correlations():
     R = np.array([[1.0, 0.6], [0.6, 1.0]])
     np.testing.assert_allclose(first_uniquenesses(R, 1, 1e-6), 0.75 * (1 - 0.36))  # (1 - k/2d)(1 - R²)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
-from lowland.math.distances.to_points import DistancesTo
 from lowland.math.graphs.affinities import (
     affinity_components,
     edge_weights,
@@ -26,7 +25,7 @@ from lowland.math.graphs.laplacian import (
     laplacian_eigenmaps,
     slowest_modes,
 )
-from lowland.math.graphs.nystrom import FunctionWith, HeatTo, Nystrom, NystromNearest, check_new_affinities
+from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest, check_new_affinities
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
 from lowland.run.local import LocalRun
@@ -334,33 +333,6 @@ def X(rng):
 
 def heat(X):
     return np.exp(-cdist(X, X, "sqeuclidean") / 0.2)
-
-
-def test_diffusion_coordinates_of_training_rows_are_reproduced(X):
-    found = diffusion_coordinates(heat(X), 3)
-    place = Nystrom(
-        HeatTo(0.2, DistancesTo.of(X, "euclidean", {})), found.Z, np.zeros(3), found.eigenvalues, found.density
-    )
-    np.testing.assert_allclose(place(X), found.Z, atol=1e-10)
-    far = Nystrom(
-        HeatTo(0.2, DistancesTo.of(X, "euclidean", {}), relative=True), found.Z, np.zeros(3), found.eigenvalues
-    )
-    assert np.isfinite(far(X[:2] + 1e3)).all()  # relative to the nearest point, however far
-
-
-@pytest.mark.parametrize("normalized", [True, False])
-def test_eigenmap_coordinates_of_training_rows_are_reproduced(X, normalized):
-    W = heat(X)
-    found = laplacian_eigenmaps(W, 3, normalized=normalized)
-    lam = found.eigenvalues
-    offset, slope = (lam, 1 - lam) if normalized else (-lam, np.ones(3))  # W has ones on its diagonal
-    for affinity, rows in ((check_new_affinities, W), (FunctionWith(heat, X), X)):
-        placed = Nystrom(affinity, found.Z, offset, slope)(rows)
-        if not normalized:  # the affinity with itself, which the Laplacian leaves out
-            placed = (placed * (offset + W.sum(axis=1)[:, None]) - found.Z) / (offset + W.sum(axis=1)[:, None] - 1)
-        np.testing.assert_allclose(placed, found.Z, atol=1e-9)
-    sparse = Nystrom(check_new_affinities, found.Z, offset, slope)(scipy.sparse.csr_array(W))
-    np.testing.assert_allclose(sparse, Nystrom(check_new_affinities, found.Z, offset, slope)(W), atol=1e-12)
 
 
 def test_rows_without_affinity_have_no_coordinates(X):

@@ -185,17 +185,6 @@ def test_a_new_point_of_the_same_space_is_placed_exactly(library, rng):
     np.testing.assert_allclose(cdist(to_numpy(Z), to_numpy(Z)), cdist(new, new), atol=1e-12)
 
 
-@pytest.mark.parametrize("constant", [0.0, 2.5])
-def test_training_points_keep_their_coordinates(constant):
-    D = geodesics(80)
-    found = classical_scaling(D, 3, RUN, constant=constant)
-    place = Placement(found.weights, found.means, constant=constant)
-    np.testing.assert_allclose(place(D), found.Z, atol=1e-12)
-    wide = np.hstack([np.full((80, 2), 9.0), D])
-    chosen = Placement(found.weights, found.means, columns=np.arange(2, 82), constant=constant)
-    np.testing.assert_array_equal(chosen(wide), place(D))
-
-
 def test_distances_that_break_the_triangle_inequality_need_a_constant():
     """1, 1 and 3 become distances on a line when 1 is added to each: 2 + 2 = 4."""
     D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])

@@ -79,13 +79,6 @@ def test_points_that_all_coincide():
     np.testing.assert_array_equal(found.Z, 0)
 
 
-def test_the_best_of_several_initializations(rng):
-    D = cdist(*[rng.standard_normal((12, 6))] * 2)
-    found = stress_majorization(D, 1, init="random", n_init=5)
-    assert len(found.init_stresses) == 5
-    assert found.stress == min(found.init_stresses)
-
-
 def test_squared_distances_on_a_line_keep_their_order():
     D = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
     found = nonmetric_scaling(D, 1)

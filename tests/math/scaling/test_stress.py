@@ -194,10 +194,3 @@ def test_the_mean_target_is_the_weighted_root_mean_square():
     W = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
     sums = weight_sums(Targets.of(TRIANGLE, W), RUN)
     assert sums.mean_target == pytest.approx(np.sqrt((1 * 9 + 2 * 25 + 3 * 16) / 6))
-
-
-def test_a_configuration_on_a_line_is_perturbed_with_a_warning(rng):
-    line = np.column_stack([np.arange(5.0), np.zeros(5)])
-    with pytest.warns(DataWarning, match="spans 1 of 2 dimensions"):
-        Z = given_start(line, np.ones((5, 5)) - np.eye(5), rng)
-    assert np.linalg.matrix_rank(Z - Z.mean(axis=0)) == 2

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_ridge import KernelRidge
 
 from lowland.data.open import open_rows
 from lowland.errors import DataError
@@ -19,7 +17,7 @@ from lowland.math.spectra.kernel_axes import (
     kernel_axes,
     landmark_axes,
 )
-from lowland.math.spectra.preimages import FixedPointPreImages, RidgePreImages, ridge_coefficients
+from lowland.math.spectra.preimages import FixedPointPreImages
 from lowland.run.local import LocalRun
 
 X = np.random.default_rng(0).standard_normal((30, 3)) @ np.diag([3.0, 2.0, 1.0]) + 4
@@ -45,15 +43,6 @@ def test_a_stored_and_a_recomputed_kernel_matrix_agree():
     np.testing.assert_allclose(held.values, made.values)
     np.testing.assert_allclose(held.vectors, made.vectors, atol=1e-6)
     assert "computed again" in made.outcome.reason
-
-
-def test_axes_beyond_the_rank_are_zero():
-    axes = kernel_axes(X @ X.T, 5)
-    assert (axes.values > 0).tolist() == [True] * 3 + [False] * 2
-    assert (axes.coefficients[:, 3:] == 0).all()
-    assert (axes.vectors[:, 3:] == 0).all()
-    assert not axes.identical
-    assert kernel_axes(np.ones((4, 4)), 1).identical
 
 
 def test_constants_added_to_rows_do_not_matter():
@@ -91,26 +80,9 @@ def test_all_rows_as_landmarks_give_the_exact_axes(name):
     assert found.outcome.name == "nystrom"
 
 
-@pytest.mark.parametrize("rows", [CLOUD, scipy.sparse.csr_matrix(CLOUD)])
-def test_landmarks_that_span_the_features_suffice(rows):
-    """The linear kernel of three columns: ten landmarks span the feature space."""
-    found = landmark_axes(open_rows(rows), KernelWith(rows[:10], "linear"), run, wanted)
-    np.testing.assert_allclose(found.values, kernel_axes(CLOUD @ CLOUD.T, 2).values, rtol=1e-9)
-    assert found.n == 40
-
-
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, 60)
 CIRCLE, run = np.column_stack([np.cos(angle), np.sin(angle)]), LocalRun()
-
-
-def test_ridge_regression_agrees_with_scikit_learn():
-    Z = rng.standard_normal((60, 3))
-    kernel = KernelWith(Z, "rbf", 0.5)
-    found = RidgePreImages(kernel, ridge_coefficients(kernel, CIRCLE, 0.1, run))
-    theirs = KernelRidge(alpha=0.1, kernel="rbf", gamma=0.5).fit(Z, CIRCLE)
-    new = rng.standard_normal((5, 3))
-    np.testing.assert_allclose(found(new), theirs.predict(new), atol=1e-8)
 
 
 def fixed_point(k):

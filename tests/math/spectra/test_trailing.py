@@ -118,14 +118,6 @@ def test_every_solver_finds_what_lapack_finds(name, solver, answers):
     assert pairs.residuals.max() <= 1e-7 * pairs.values.max() + rounding
 
 
-@pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_fewer_pairs_than_null_vectors_may_be_requested(solver):
-    A = sparse.block_diag([path(100)] * 9, format="csr")
-    pairs = smallest(A, 2, solver=solver)
-    np.testing.assert_allclose(pairs.values, 0, atol=1e-14)
-    assert np.abs(A @ pairs.vectors).max() < 1e-12
-
-
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
 def test_a_disconnected_graph_has_one_null_vector_per_component(solver):
     parts = 4
