@@ -261,11 +261,6 @@ def test_angular_and_hellinger_are_euclidean_distances_of_scaled_rows(sparse):
         np.testing.assert_allclose(found[others], np.sort(D, axis=1)[others, 1:6], atol=1e-7)
 
 
-def test_hellinger_needs_proportions():
-    with pytest.raises(DataError, match="'hellinger' needs counts"):
-        DistancesTo.of(-np.eye(3), "hellinger", {})(np.eye(3))
-
-
 def test_a_metric_may_return_its_gradient_too():
     def with_gradient(a, b):
         return float(np.abs(a - b).sum()), np.sign(a - b)

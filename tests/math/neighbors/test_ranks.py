@@ -2,36 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 
 from lowland.kernels import ranks as kernels
 from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.run.local import LocalRun
-
-
-def sorted_ranks(D):
-    """The rank of every point in every row, ties by index; the point itself has 0."""
-    D = D.copy()
-    np.fill_diagonal(D, -1)
-    ranks = np.empty(D.shape, dtype=int)
-    np.put_along_axis(ranks, np.argsort(D, axis=1, kind="stable"), np.arange(len(D))[None, :], axis=1)
-    return ranks
-
-
-@pytest.mark.parametrize("d", [2, 40])  # by comparing, and by products
-@pytest.mark.parametrize("some", [False, True])
-def test_ranks_are_positions_in_the_sorted_row(rng, d, some):
-    X = rng.integers(0, 3, (90, d)).astype(float)
-    side, truth = PointSet.of(X), sorted_ranks(np.round(cdist(X, X) ** 2))
-    rows = rng.permutation(90)[:20] if some else None
-    own = np.arange(90) if rows is None else rows
-    targets = (own[:, None] + np.array([1, 7, 30])) % 90
-    expected = np.take_along_axis(truth[own], targets, axis=1)
-    np.testing.assert_array_equal(side.ranks(targets, LocalRun(), rows), expected)
-    ranks, near = side.ranks_and_nearest(targets, 4, LocalRun(), rows)
-    np.testing.assert_array_equal(ranks, expected)
-    np.testing.assert_array_equal(np.take_along_axis(truth[own], near, axis=1), np.tile([1, 2, 3, 4], (len(own), 1)))
-    np.testing.assert_array_equal(side.all_ranks(own), truth[own])
 
 
 def test_shuffling_changes_only_ties(rng):
@@ -104,10 +78,3 @@ def test_counting_by_products_recomputes_uncertain_pairs(table):
     expected = [[list(order_of(D[me], me, False)).index(j) for j in row] for me, row in zip(own, targets, strict=True)]
     assert counts.tolist() == expected
     assert measured > 0
-
-
-def test_ties_go_to_the_next_index_after_the_row():
-    D = np.array([[1.0, 0.0, 1.0, 1.0, 0.5]])
-    near = np.array([[4, 0]], dtype=np.int32)
-    kernels.settle_nearest(D, np.array([1]), near)
-    assert near.tolist() == [[4, 2]]  # of the ties 0, 2 and 3, the next index after 1
