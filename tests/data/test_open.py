@@ -213,7 +213,7 @@ def test_every_column_is_named_with_its_first_cells(tmp_path):
 
 def test_missing_values_are_in_the_same_message(tmp_path):
     (tmp_path / "x.csv").write_text("a,b,c,d\n1,,u,\n2,3,v,\n4,5,,\n")
-    with pytest.raises(DataError, match=r"'c'.*Missing values: 'b' \(1\), 'd' \(3\);"):
+    with pytest.raises(DataError, match=r"'c'.*Missing values: 'b' \(1\), 'd' \(3\)\."):
         open_rows(tmp_path / "x.csv")
 
 
