@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -340,6 +341,30 @@ def test_the_number_of_threads_changes_no_bit(name: str) -> None:
         assert clusters == found[0][1]
         for field in ("preservation", "p_values", "stability", "displacement", "jump"):
             np.testing.assert_array_equal(getattr(each, field), getattr(found[0][0], field))
+
+
+def test_a_budget_for_one_map_at_a_time_changes_no_bit() -> None:
+    X = noise(300, 6, 0)
+    model = lowland.KernelPCA(2, kernel="rbf").fit(X)
+    found = []
+    for memory in (None, model.plan(X).bytes * 1.2):  # enough for one map of 300 rows, and not for two
+        with lowland.config(memory=memory and int(memory), threads=2):
+            found.append(lowland.reliability(model, X))
+    np.testing.assert_array_equal(found[0].p_values, found[1].p_values)
+    np.testing.assert_array_equal(found[0].stability, found[1].stability)
+    with lowland.config(memory=int(memory / 3), threads=2), pytest.raises(MemoryBudgetError):
+        lowland.reliability(model, X)
+
+
+def test_memory_stays_within_the_budget() -> None:
+    X = noise(20_000, 25, 0)  # 4 MB
+    model = PCA(2).fit(X)
+    tracemalloc.start()
+    with lowland.config(memory="20MB", threads=2):
+        lowland.reliability(model, X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -20,7 +20,7 @@ from lowland.run import memory
 from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, release, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
-from lowland.run.settings import settings
+from lowland.run.settings import require_memory, settings
 
 
 @pytest.fixture
@@ -572,6 +572,26 @@ def test_fits_run_at_the_same_time_on_a_share_of_the_threads_and_in_order(thread
         found = LocalRun().fits("fitting", range(6), work)
         assert settings().thread_count == threads
     assert found == [(2 * task, 1) for task in range(6)]
+
+
+def test_fits_that_need_more_than_their_share_of_the_memory_run_one_after_another() -> None:
+    running, most = [], []
+
+    def work(task: int) -> int:
+        running.append(task)
+        most.append(len(running))
+        try:
+            require_memory(600, "A fit")
+            return 2 * task
+        finally:
+            running.remove(task)
+
+    with lowland.config(threads=2, memory=1000):
+        assert LocalRun().fits("fitting", range(4), work) == [0, 2, 4, 6]
+        assert settings().budget == 1000
+    assert most[-4:] == [1] * 4
+    with lowland.config(threads=2, memory=500), pytest.raises(MemoryBudgetError):
+        LocalRun().fits("fitting", range(4), work)
 
 
 def test_an_interrupt_stops_fits_that_run() -> None:

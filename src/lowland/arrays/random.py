@@ -29,6 +29,11 @@ def drawn_seed() -> int:
     return int(np.random.randint(0, 2**31 - 1))
 
 
+def spawned_seeds(rng: np.random.Generator, count: int) -> list[Any]:
+    """Return seeds of independent generators: for tasks that may be executed a second time."""
+    return [child.bit_generator.seed_seq for child in rng.spawn(count)]
+
+
 def standard_normal(shape: tuple[int, ...], rng: np.random.Generator, like: Array) -> Array:
     """Return standard normal numbers in the library, on the device and in the dtype of ``like``."""
     xp = xp_of(like)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.namespace import is_sparse
+from lowland.arrays.random import spawned_seeds
 from lowland.data.open import as_vector
 from lowland.errors import DataError
 from lowland.evidence.nulls import draw_null
@@ -118,8 +119,9 @@ def test_clusters(
     rows = _plain(part.X)
     filled, nearest = _fillings(rows, codes[picked], len(names), rng)
 
-    def emptiest(rng: np.random.Generator) -> float:
+    def emptiest(seed: Any) -> float:
         """The emptiest space around any cluster in a map of a Gaussian."""
+        rng = np.random.default_rng(seed)
         X = draw_null(rows, "gaussian", rng)
         _, Z = problem.embed(X, part.y, int(rng.integers(2**31 - 1)))
         there = np.isfinite(Z).all(axis=1)
@@ -129,7 +131,7 @@ def test_clusters(
         null_filled, _ = _fillings(X[there], null_codes, len(null_names), rng)
         return float(np.nanmin(null_filled, initial=1.0))
 
-    null = fit_each(problem.method, "testing clusters", rng.spawn(NULL_MAPS), emptiest)
+    null = fit_each(problem.method, "testing clusters", spawned_seeds(rng, NULL_MAPS), emptiest)
     as_empty = (np.array(null)[None, :] <= np.nan_to_num(filled, nan=1.0)[:, None]).sum(axis=1)
     p = (1 + as_empty) / (1 + NULL_MAPS)
     order = np.argsort(-sizes, kind="stable")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.arrays.random import generator
+from lowland.arrays.random import generator, spawned_seeds
 from lowland.errors import DataError, ParameterError
 from lowland.evidence.nulls import Null, draw_null
 from lowland.evidence.problem import MapProblem, fit_each, open_problem
@@ -263,7 +263,8 @@ def _null_preservation(problem: MapProblem, null: Null, rng: np.random.Generator
     """The preservation of points in maps of null data, (N, 2), and the number of maps."""
     maps = int(np.clip(math.ceil(_NULL_POINTS / problem.n), 1, _MOST_NULL_MAPS))
 
-    def measure(rng: np.random.Generator) -> np.ndarray:
+    def measure(seed: Any) -> np.ndarray:
+        rng = np.random.default_rng(seed)
         X = draw_null(problem.X, null, rng, pairwise=problem.pairwise)
         _, Z = problem.embed(X, problem.y, int(rng.integers(2**31 - 1)))
         there = np.flatnonzero(np.isfinite(Z).all(axis=1))
@@ -271,7 +272,8 @@ def _null_preservation(problem: MapProblem, null: Null, rng: np.random.Generator
         points = there if len(there) <= _NULL_POINTS else np.sort(rng.permutation(there)[:_NULL_POINTS])
         return preserved_neighbors(X, Z, references, problem.metric, points)
 
-    return np.concatenate(fit_each(problem.method, "mapping null data", rng.spawn(maps), measure)), maps
+    found = fit_each(problem.method, "mapping null data", spawned_seeds(rng, maps), measure)
+    return np.concatenate(found), maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,11 +305,10 @@ def _refit(problem: MapProblem, rng: np.random.Generator) -> _Refitted:
     whole = around / math.sqrt(float(np.mean(np.sum(around**2, axis=1))))
     # small subsamples divide the rows, so that every row is in some; large ones are drawn independently
     turned = [rng.permutation(n) if 2 * size > n else np.roll(order, -(r * n // REFITS)) for r in range(REFITS)]
-    tasks = [
-        (np.sort(t[:size]), t[size : size + _PLACED], own) for t, own in zip(turned, rng.spawn(REFITS), strict=True)
-    ]
+    seeds = spawned_seeds(rng, REFITS)
+    tasks = [(np.sort(t[:size]), t[size : size + _PLACED], seed) for t, seed in zip(turned, seeds, strict=True)]
 
-    def refit(task: tuple[np.ndarray, np.ndarray, np.random.Generator]) -> _Again:
+    def refit(task: tuple[np.ndarray, np.ndarray, Any]) -> _Again:
         return _refit_rows(problem, whole, *task)
 
     sums, times = np.zeros((n, 2)), np.zeros(n)
@@ -326,10 +327,9 @@ def _refit(problem: MapProblem, rng: np.random.Generator) -> _Refitted:
     return _Refitted(each[:, 0], each[:, 1], jump, mean, (max(0.0, mean - half), min(1.0, mean + half)))
 
 
-def _refit_rows(
-    problem: MapProblem, whole: np.ndarray, picked: np.ndarray, left: np.ndarray, rng: np.random.Generator
-) -> _Again:
+def _refit_rows(problem: MapProblem, whole: np.ndarray, picked: np.ndarray, left: np.ndarray, seed: Any) -> _Again:
     """Make the map again from some rows, and place others that are left out."""
+    rng = np.random.default_rng(seed)
     part = problem.part(picked)
     model, Z = problem.embed(part.X, part.y, int(rng.integers(2**31 - 1)))
     there = np.flatnonzero(np.isfinite(Z).all(axis=1))

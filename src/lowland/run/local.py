@@ -6,7 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
@@ -18,7 +18,7 @@ import numpy as np
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread, blas_threads_for
 from lowland.arrays.namespace import Array
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError
+from lowland.errors import DataError, MemoryBudgetError
 from lowland.run.memory import slabs_in_flight
 from lowland.run.progress import EVENT_EVERY, Stage, wait_to_stop
 from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
@@ -88,18 +88,23 @@ class LocalRun(Run):
     def fits(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
         """Return work(task) for every task, in order: like ``each``, for work that starts runs itself, such as fits.
 
-        The fits that run at the same time share the threads, and BLAS has one. They show no progress of their own. When
-        one of them fails, or at Ctrl-C, the others stop at their next step.
+        The fits that run at the same time share the threads and the memory budget, and BLAS has one. They show no
+        progress of their own. When one of them fails, or at Ctrl-C, the others stop at their next step. If a share of
+        the memory is too little, they run one after another.
         """
         count = self.settings.thread_count
         threads = min(count, len(tasks))
         with self.stage(name, len(tasks)) as stage, blas_on_one_thread() if len(tasks) > 1 else nullcontext():
-            if threads < 2:
-                return [_counted(stage, work(task)) for task in tasks]
-            ended = Event()
-            # what a fit does to the filters of warnings while another one runs is undone at the end
-            with config(threads=count // threads, progress=lambda _: not ended.is_set()), warnings.catch_warnings():
-                return self._together(stage, threads, tasks, work, ended.set)
+            if threads > 1:
+                ended = Event()
+                share = config(
+                    threads=count // threads, memory=self.budget // threads, progress=lambda _: not ended.is_set()
+                )
+                # what a fit does to the filters of warnings while another one runs is undone at the end
+                with share, warnings.catch_warnings(), suppress(MemoryBudgetError):
+                    return self._together(stage, threads, tasks, work, ended.set)
+                stage.done = 0
+            return [_counted(stage, work(task)) for task in tasks]
 
     def _together(
         self,
