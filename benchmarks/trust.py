@@ -4,12 +4,14 @@ Without a name, the script lists them. Each prints what it measured, with the nu
 (effects) to an hour (noise). RUNS is the number of seeds; the default is that of the page.
 """
 
+import os
 import sys
 import warnings
 
 import numpy as np
 from scipy.stats import kstest
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -17,7 +19,9 @@ from sklearn.neighbors import KNeighborsClassifier
 import lowland
 from lowland import quality
 from lowland.data import load_dataset
+from lowland.evidence.clusters import label_codes, test_clusters
 from lowland.evidence.contrasts import effect_of_levels, effect_of_numbers
+from lowland.evidence.problem import open_problem
 
 METHODS = {
     "PCA": lambda: lowland.PCA(2),
@@ -31,6 +35,8 @@ METHODS = {
     "kernel PCA": lambda: lowland.KernelPCA(2, kernel="rbf"),
     "FastICA": lambda: lowland.FastICA(2, random_state=0),
 }
+INCLUDED, KEPT = ("wine", "digits", "iris", "breast_cancer"), ("mnist", "olivetti", "yeast")
+SURVEY = ("cnae9", "har", "sms", "seismic", "svhn")  # Espadoto and others 2019
 SPREAD = {"normal": lambda rng, n: rng.standard_normal(n), "exponential": lambda rng, n: rng.exponential(size=n) - 1}
 
 
@@ -52,28 +58,34 @@ def share(found):
     return f"{np.mean(found):.1%} of {len(found)}"
 
 
+def tested(problem, labels, seed):
+    """The evidence for clusters, as ``Reliability.clusters`` returns it, without testing the points."""
+    return test_clusters(problem, label_codes(labels, problem.kept), found=False, seed=seed)
+
+
 # --- noise and groups ---
 
 
 def noise(seeds=20):
     """p-values, reliable points and groups in maps of noise."""
-    reliable, separate, p = [], [], []
+    every = []
     for name, method in METHODS.items():
-        own = []
+        reliable, separate, p = [], [], []
         for kind in ("normal", "uniform"):
             for n in (100, 200, 400):
                 for seed in range(seeds):
                     X = noise_table(kind, n, seed)
                     found = lowland.reliability(method().fit(X), X, random_state=seed)
-                    own.append(found.fraction("reliable"))
+                    reliable.append(found.fraction("reliable"))
                     p.append(found.p_values[np.random.default_rng(seed).integers(n)])
                     separate.append(any(c.verdict == "separate" for c in found.clusters()))
-        reliable += own
+        every += separate
+        uniform = kstest(p, "uniform").pvalue
         print(
-            f"{name}: at most {max(own):.1%} reliable, maps with more than 5%: {share(np.array(own) > 0.05)}",
-            flush=True,
-        )
-    print(f"one p-value per map: KS p = {kstest(p, 'uniform').pvalue:.2f}; no group in {share(~np.array(separate))}")
+            f"{name}: at most {max(reliable):.1%} reliable, one p-value per map: KS p = {uniform:.2f}, "
+            f"no group in {share(~np.array(separate))}", flush=True,
+        )  # fmt: skip
+    print(f"no group in {share(~np.array(every))}")
 
 
 def blob(seeds=20):
@@ -84,10 +96,10 @@ def blob(seeds=20):
             for n in (100, 300):
                 for seed in range(seeds):
                     X = noise_table(kind, n, seed)
-                    found = lowland.reliability(METHODS[name]().fit(X), X, random_state=seed)
-                    cut = KMeans(3, n_init=3, random_state=seed).fit_predict(found.problem.Z)
-                    clean.append(all(c.verdict != "separate" for c in found.clusters(cut)))
-    print(f"no cluster is separate in {share(clean)}")
+                    problem = open_problem(METHODS[name]().fit(X), X, None, None)
+                    cut = KMeans(3, n_init=3, random_state=seed).fit_predict(problem.Z)
+                    clean.append(all(c.verdict != "separate" for c in tested(problem, cut, seed)))
+        print(f"until {name}: no cluster is separate in {share(clean)}", flush=True)
 
 
 def groups(seeds=20):
@@ -97,8 +109,8 @@ def groups(seeds=20):
         for name in ("PCA", "t-SNE", "UMAP"):
             for seed in range(seeds):
                 X, y = planted(n, seed)
-                found = lowland.reliability(METHODS[name]().fit(X), X, random_state=seed)
-                whole.append([c.verdict for c in found.clusters(y)] == ["separate"] * 4)
+                problem = open_problem(METHODS[name]().fit(X), X, None, None)
+                whole.append([c.verdict for c in tested(problem, y, seed)] == ["separate"] * 4)
         print(f"{n} rows: all four separate in {share(whole)}")
 
 
@@ -233,7 +245,15 @@ def refits(runs=500):
 def effects(runs=500):
     """Intervals of ``contrasts``: Cohen's d and h."""
     for kind, draw in SPREAD.items():
-        for a, b, ratio in ((10, 10, 1), (10, 90, 1), (30, 70, 1), (30, 70, 2), (100, 100, 1), (100, 300, 3)):
+        for a, b, ratio in (
+            (20, 20, 1),
+            (20, 80, 1),
+            (20, 200, 1),
+            (30, 70, 1),
+            (30, 70, 2),
+            (100, 100, 1),
+            (100, 300, 3),
+        ):
             for d in (-2, 0, 0.8, 2):
                 rng, chosen, covered = np.random.default_rng(0), np.arange(a + b) < a, []
                 shift = d * np.sqrt(((a - 1) * ratio**2 + b - 1) / (a + b - 2))
@@ -303,23 +323,37 @@ def compared(runs=500):
 # --- parameters ---
 
 
-def perplexity(rows=1000):
+def perplexity(rows=1000, *names):
     """The range of perplexity that ``sweep`` calls equivalent, and the accuracy of labels it does not see."""
-    for name in ("wine", "digits", "iris", "breast_cancer"):
-        table = load_dataset(name)
-        kept = np.random.default_rng(0).permutation(len(table.X))[:rows]
-        X, y = np.asarray(table.X, dtype=float)[kept], np.asarray(table.y)[kept]
-        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    for name in names or (*INCLUDED, *(KEPT + SURVEY if "LOWLAND_DATA" in os.environ else ())):
+        X, y = _labeled(name, rows)
         found = lowland.sweep(lowland.TSNE(), X, perplexity=[v for v in (5, 10, 15, 30, 50, 100) if 3 * v < len(X)])
         right = {}
         for setting in found.settings:
             Z = setting.method.set_params(random_state=0).fit_transform(X)
             right[setting.name] = cross_val_score(KNeighborsClassifier(10), Z, y, cv=LeaveOneOut()).mean()
-        worst = min(right[s.name] for s in found.equivalent)
+        equal = [s.name for s in found.equivalent]
         print(
-            f"{name}: {[s.name for s in found.equivalent]}, lowest {worst:.3f}, best {max(right.values()):.3f}",
-            flush=True,
-        )
+            f"{name}: {equal}, lowest {min(right[s] for s in equal):.3f}, best {max(right.values()):.3f}, "
+            f"at 30 {right['perplexity=30']:.3f}", flush=True,
+        )  # fmt: skip
+
+
+def _labeled(name, rows):
+    """At most so many rows of a table with classes; columns of different units are standardized."""
+    if name in SURVEY:
+        with np.load(f"{os.environ['LOWLAND_DATA']}/survey.npz") as file:
+            X, y = file[f"{name}_X"], file[f"{name}_y"]
+    elif name == "breast_cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+    else:
+        table = load_dataset(name)
+        X, y = table.X, table.y
+    kept = np.random.default_rng(0).permutation(len(X))[:rows]
+    X, y = np.asarray(X, dtype=float)[kept], np.asarray(y)[kept]
+    if name in ("wine", "iris", "breast_cancer", "yeast"):
+        X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    return X, y
 
 
 SIMULATIONS = {f.__name__: f for f in (
@@ -333,7 +367,7 @@ def main():
         print("\n".join(f"{name:12s} {f.__doc__}" for name, f in SIMULATIONS.items()))
         return
     warnings.simplefilter("ignore")
-    SIMULATIONS[sys.argv[1]](*map(int, sys.argv[2:]))
+    SIMULATIONS[sys.argv[1]](*(int(word) if word.isdigit() else word for word in sys.argv[2:]))
 
 
 if __name__ == "__main__":
