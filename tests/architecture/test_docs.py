@@ -279,6 +279,21 @@ FIGURES = [
     ("methods/umap.md", "| 60,000 in {}, and", "umap_mnist", "warm"),
     ("methods/umap.md", "1,000,000 × 50 in {} and", "umap_many", "fit"),
     ("methods/vector_quantizer.md", "64 code vectors in {} |", "code_book_whole", "against scikit-learn"),
+    (
+        "methods/multiple_correspondence_analysis.md",
+        "levels each takes {}, and prince takes {}",
+        "categories",
+        "text, against prince",
+    ),
+    ("methods/pacmap.md", "as 50 components take {} on two cores, and pacmap takes {}", "pacmap_mnist", "warm"),
+    ("methods/pacmap.md", "compute on a GPU: {} on", "gpu_jobs", "PaCMAP 60,000"),
+    ("methods/pca.md", '`missing="em"` took {}, and', "missing", "against statsmodels (missing='fill-em')"),
+    ("methods/tsne.md", "750 iterations, takes {} on two cores", "tsne_mnist", "750 iterations, fit"),
+    ("methods/tsne.md", "MNIST takes {} on an H200", "gpu_jobs", "t-SNE 60,000"),
+    ("methods/umap.md", "60,000 × 50, takes {} on two cores, and umap-learn takes {}", "umap_mnist", "warm"),
+    ("methods/umap.md", "MNIST takes {} on an H200", "gpu_jobs", "UMAP 60,000"),
+    ("methods/local_map.md", "with a CUDA tensor {} on", "gpu_jobs", "LocalMAP 60,000"),
+    ("how-to/larger-than-memory.md", "a table took {} and", "umap_many", "fit"),
 ]
 
 
