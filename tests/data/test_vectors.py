@@ -97,7 +97,8 @@ def test_a_study_and_the_explorer_use_the_vectors_alone(vectors, tmp_path):
     frame.to_parquet(tmp_path / "x.parquet")
     rows = tmp_path / "rows"
     message = {"path": str(tmp_path / "x.parquet"), "folder": str(tmp_path), "rows_folder": str(rows)}
-    found = read_table({**message, "table_bytes": 10**9, "most_rows": 10**6, "most_columns": 10**4}, lambda _: None)
+    limits = {"table_bytes": 10**9, "most_rows": 10**6, "most_columns": 10**4}
+    found = read_table({**message, **limits, "scale": "auto", "impute": "median"}, lambda _: None)
     roles = {column["name"]: column["role"] for column in found["columns"]}
     assert (roles["topic"], roles["price"], roles["emb[0]"]) == ("label", "keep", "feature")
     np.testing.assert_array_equal(np.load(rows / "X.npy"), vectors)

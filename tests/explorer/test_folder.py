@@ -186,7 +186,8 @@ def test_an_h5ad_file_cannot_read_other_files(tmp_path):
 def read(path, **limits):
     place = path.with_suffix("")
     message = {"path": str(path), "folder": str(place), "rows_folder": str(place / "rows"), "table_bytes": 10**9}
-    return read_table({**message, "most_rows": 10**6, "most_columns": 10**4, **limits}, lambda event: None)
+    limits = {"most_rows": 10**6, "most_columns": 10**4, **limits}
+    return read_table({**message, "scale": "auto", "impute": "median", **limits}, lambda event: None)
 
 
 def test_a_compressed_text_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch):

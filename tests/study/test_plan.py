@@ -73,7 +73,7 @@ def test_many_rows_are_represented_by_landmarks_or_a_sample():
         assert "landmarks" in many[name].notes[0]
     for name in ("MDS", "SammonMapping"):
         assert many[name].fitted_rows is not None
-        assert "2,000 evenly spaced rows of 50,000" in many[name].notes[0]
+        assert "2,000 of the 50,000 rows, evenly spaced" in many[name].notes[0]
     few = by_method(plan(SMALL))
     assert all("n_landmarks" not in t.parameters and t.fitted_rows is None for t in few.values())
 

@@ -243,8 +243,8 @@ def _map(path, method, label, **parameters):
 
 def _read(path, roles, **how):
     """Read a table as the explorer does."""
-    message = {"path": path, **how, "folder": "t", "rows_folder": "r", "table_bytes": 2**30,
-               "most_rows": 10**6, "most_columns": 10**4, "roles": roles}  # fmt: skip
+    message = {"path": path, "scale": "auto", "impute": "median", **how, "folder": "t", "rows_folder": "r",
+               "table_bytes": 2**30, "most_rows": 10**6, "most_columns": 10**4, "roles": roles}  # fmt: skip
     return read_table(message, lambda event: None)
 
 
