@@ -101,6 +101,48 @@ def test_a_selection_is_compared_when_its_table_has_been_read(iris):
     iris.sees(".contrast", "What sets them apart")
 
 
+def test_neighbors_of_a_point_are_found_again_when_the_table_has_been_prepared(person):
+    """After a change of roles the server refuses until the rows are prepared, and then other rows may be near."""
+    table = person.show("people.csv")
+    person.run("""void (() => {
+      const fetched = window.fetch, busy = '{"error": "The table is still being read.", "type": "Conflict"}';
+      let refused = 0;
+      window.fetch = async (address, options) =>
+        String(address).includes("/neighbors") && refused++ < 1
+          ? new Response(busy, { status: 409 })
+          : fetched(address, options);
+    })()""")
+    row = person.click_point()
+    person.sees(".near", "still being read")
+    near = "[...document.querySelectorAll('.near details button')].map((e) => e.textContent)"
+    for roles in ({"height": "drop"}, {"height": "feature", "age": "drop", "joined": "drop"}):
+        person.api(f"/tables/{table}", "PATCH", {"roles": roles})
+        person.asks(f"/tables/{table}", lambda found: found["status"] == "ready")
+        rows = person.api(f"/tables/{table}/neighbors?row={row}&k=12")["rows"]
+        person.until(f"JSON.stringify({near}) === JSON.stringify({[f'P{i:03d}' for i in rows]})")
+        person.sees(".near-line", "PCA")
+
+
+def test_text_that_is_marked_does_not_keep_a_map_from_being_used(iris):
+    """A drag that begins above the map marks its heading; one on marked text would carry the text away."""
+    left, top, right, bottom = iris.plot()
+    for kind, y in (("mousePressed", top - 30), ("mouseMoved", bottom - 20), ("mouseReleased", bottom - 20)):
+        iris.browser.mouse(kind, (left + right) / 2, y, "left", 1, clickCount=1)
+    iris.run("getSelection().selectAllChildren(document.querySelector('.lv-panel'))")
+    iris.tool("box")
+    iris.path([(0.01, 0.01), (0.25, 0.5), (0.5, 0.99)])
+    iris.sees("#pane-selection h2", "selected", seconds=5)
+    assert iris.selected() > 10
+
+
+def test_the_hover_names_every_column_once(person):
+    person.show("people.csv")
+    person.hover()
+    person.until("document.querySelector('.lv-details tr')")
+    names = person.run("[...document.querySelectorAll('.lv-tip th')].map((e) => e.textContent)")
+    assert sorted(names) == ["age", "height", "joined", "person", "remark"]
+
+
 def test_a_selection_is_compared_saved_exported_and_embedded_anew(iris):
     many = iris.select()
     assert 10 < many < 150

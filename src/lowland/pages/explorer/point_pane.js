@@ -2,7 +2,7 @@
 
 import { count, el, number, some } from "../view/elements.js";
 import { neighborSets } from "../view/neighbors.js";
-import { getJson, valuesOf } from "./api.js";
+import { getJson, sentenceOf, valuesOf } from "./api.js";
 import { colorByDistance } from "./coloring.js";
 import { button, glyph, replace, symbolButton } from "./elements.js";
 import { shownColumns } from "./filter.js";
@@ -109,8 +109,15 @@ export function pointPane(app) {
   async function fillNeighbors(turn) {
     const { point: row, table, tableId, neighbors: k } = store;
     if (row === null || !table) return;
-    const reply = await attempt(() => getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`));
-    if (!reply || turn !== asked) return;
+    await store.settled();
+    let reply;
+    try {
+      reply = await getJson(`/tables/${tableId}/neighbors?row=${row}&k=${k}`);
+    } catch (error) {
+      if (turn === asked) replace(near, el("p", { class: "note" }, sentenceOf(error)));
+      return;
+    }
+    if (turn !== asked) return;
     const names = await namesOf(table, reply.rows);
     if (turn !== asked) return;
     store.near = reply.rows;
@@ -162,6 +169,8 @@ export function pointPane(app) {
   store.on("point", fill);
   store.on("current", fill);
   store.on("coordinates", () => store.point !== null && later());
+  // After a change of roles other rows may be the nearest.
+  store.on("table", () => store.point !== null && store.table?.status === "ready" && later());
   return pane;
 }
 

@@ -57,12 +57,11 @@ export class Tooltip {
       const picture = this.view.table.thumbnail?.(row),
         image = picture ? el("img", { src: picture, alt: "" }) : null;
       image?.addEventListener("load", () => this.put());
+      const lines = this.linesOf(row, panel);
       this.details = el("tbody", { class: "lv-details" });
-      this.fillDetails(row);
+      this.fillDetails(row, new Set(lines.map(([name]) => name).filter(Boolean)));
       this.node.replaceChildren(
-        ...[image, el("table", null, el("tbody", null, this.linesOf(row, panel).map(lineOf)), this.details)].filter(
-          Boolean,
-        ),
+        ...[image, el("table", null, el("tbody", null, lines.map(lineOf)), this.details)].filter(Boolean),
       );
       this.node.hidden = false;
     }
@@ -96,20 +95,27 @@ export class Tooltip {
     this.put(x, y);
   }
 
-  /** @type {(row: number) => void} */
-  fillDetails(row) {
+  // Further columns of a row, without those that are listed.
+  /** @type {(row: number, listed: Set<string>) => void} */
+  fillDetails(row, listed) {
     const { details } = this.view.table,
       into = this.details;
     clearTimeout(this.asking);
     if (!details) return;
+    /** @type {(lines: Detail[]) => void} */
+    const fill = (lines) => {
+      const more = lines.filter(([name]) => !listed.has(name));
+      into.replaceChildren(...more.map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
+    };
+    /** @type {(lines: Detail[]) => void} */
     const show = (lines) => {
       if (this.row !== row || this.node.hidden) return;
-      into.replaceChildren(...lines.map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
+      fill(lines);
       this.put();
     };
     const found = this.found.get(row);
     if (found) {
-      into.replaceChildren(...found.map(([name, text]) => lineOf([name, clipped(String(text ?? "–"))], 1)));
+      fill(found);
       return;
     }
     this.asking = setTimeout(async () => {
