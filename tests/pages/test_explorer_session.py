@@ -156,6 +156,7 @@ FAINT = """(() => {
 def test_all_texts_can_be_read_in_light_and_dark(person):
     for scheme in ("light", "dark"):
         person.browser.media("", scheme)
+        person.settle()
         assert person.run(FAINT) == []
     person.show("people.csv")
     person.api("/tables/" + person.run("document.documentElement.dataset.ready"), "PATCH", {"roles": {"age": "drop"}})

@@ -144,9 +144,12 @@ class Browser:
             time.sleep(0.02)
 
     def settle(self) -> None:
-        """Wait until everything has been drawn."""
+        """Wait until everything has been drawn, and no color or place changes any more."""
         self.run(
             "new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 60))"
+            ".then(() => Promise.allSettled(document.getAnimations()"
+            ".filter((each) => each.effect.getComputedTiming().endTime < 5000).map((each) => each.finished)))"
+            ".then(() => null)"
         )
 
     def size(self, width: int, height: int, scale: float = 1) -> None:
