@@ -1,8 +1,9 @@
 """Memory of fits to millions of points in a file, a script of its own: ``PYTHONPATH=src python benchmarks/mapped.py``.
 
-Arguments: METHOD [POINTS [BUDGET]], for example ``UMAP 5000000 8GB``. The table has 100 columns in float32: ten Gaussian
-groups of ten dimensions each, rotated, with noise in all columns. It is written to a ``.npy`` file in the folder for
-temporary files first. To prove a bound, run the script where the system limits its memory, mapped files included.
+Arguments: METHOD [POINTS [BUDGET]], for example ``UMAP 5000000 8GB``. The table has 100 columns in float32: ten
+Gaussian groups of ten dimensions each, rotated, with noise in all columns. It is written to a ``.npy`` file in the
+folder for temporary files first. To prove a bound, run the script where the system limits its memory, mapped files
+included.
 """
 
 import json
