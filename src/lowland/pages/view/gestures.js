@@ -34,6 +34,7 @@ export class Gestures {
     plot.addEventListener("pointerleave", () => {
       if (!this.drag) this.leave();
     });
+    plot.addEventListener("dragstart", (event) => event.preventDefault()); // marked text, as after Ctrl+A
     plot.addEventListener("dblclick", () => panel.toggleZoom());
     plot.addEventListener("wheel", (event) => this.wheel(event, at(event)), { passive: false });
     plot.addEventListener("keydown", (event) => this.key(event));
