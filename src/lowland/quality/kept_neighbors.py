@@ -123,6 +123,7 @@ def _nearest(D: np.ndarray, own: np.ndarray, labels: np.ndarray, k: int) -> np.n
     The label replaces the last bits of a distance, whose bits are ordered as the distance is, so that sorting numbers
     is enough: it is several times as fast as sorting indices.
     """
+    D = np.asarray(D, dtype=np.float64)
     D[own] = np.inf
     low = np.uint64((1 << (len(labels) - 1).bit_length()) - 1)
     keys = np.abs(D).view(np.uint64) & ~low | labels.astype(np.uint64)[None, :]
