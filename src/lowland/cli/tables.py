@@ -371,7 +371,7 @@ def copied_columns(
     found, table = carried_columns(file, names, used), _every_column(file)
     known = (*table.names, *table.beside, *table.table.beside)
     if label is not None and label in known and label not in (*found.ids, *found.kept):
-        values = table.column(label, missing_text=False)
+        values = table.table.column(label, missing_text=False)
         found.labels[label] = values if used is None else values[used]
     found.labels |= {name: values for name, values in weight_column(file, used).items() if name not in found.kept}
     return found

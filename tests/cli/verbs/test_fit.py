@@ -226,6 +226,24 @@ def test_coordinates_are_added_to_a_copy_of_an_anndata_file(lowland, X, tmp_path
         assert file["obsm/X_pca"].shape == (len(X), 1), "the input stays as it is"
 
 
+def test_a_column_of_obs_is_the_label_of_an_anndata_file(lowland, X, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    cells, kinds = tmp_path / "cells.h5ad", np.array(["B", "T"])[(X[:, 0] > np.median(X[:, 0])).astype(int)]
+    with h5py.File(cells, "w") as file:
+        file["X"] = X
+        for name, index, size in (("obs", "cell", len(X)), ("var", "gene", X.shape[1])):
+            file.create_group(name).attrs["_index"] = index
+            file[name][index] = [f"{index} {i}" for i in range(size)]
+        file["obs"].attrs["column-order"] = ["kind"]
+        file["obs/kind"] = [str(kind) for kind in kinds]
+    for method in ("lda", "pca"):
+        to = tmp_path / f"{method}.csv"
+        assert not lowland("fit", method, cells, "--label", "kind", "--to", to).exit_code
+        written = pd.read_csv(to)
+        assert list(written["kind"]) == list(kinds)
+        assert list(written["cell"]) == [f"cell {i}" for i in range(len(X))]
+
+
 def test_an_anndata_file_is_written_only_from_one(lowland, made, tmp_path):
     for words in (("fit", "pca", made / "table.csv"), ("dimension", made / "table.csv")):
         told = lowland(*words, "--to", tmp_path / "x.h5ad")
