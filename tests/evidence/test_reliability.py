@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
@@ -422,3 +424,15 @@ def test_command_prints_the_summary_and_writes_the_columns(tmp_path, capsys) -> 
     assert head.replace('"', "") == "p_value,q_value,class,stability,displacement"
     assert len(lines) == 150
     assert {line.split(",")[2].strip('"') for line in lines} <= {"reliable", "uncertain", "unreliable"}
+
+
+def test_notebooks_show_classes_and_columns_as_tables() -> None:
+    X, _ = planted(60, 0)
+    model = PCA(2).fit(X)
+    found, described = lowland.reliability(model, X), lowland.describe(model, pd.DataFrame(X).add_prefix("<b>"))
+    counts = dict(re.findall(r"<th[^>]*>(\w+)</th><td[^>]*>(\d+)</td>", found._repr_html_()))
+    assert {*counts} == {"reliable", "uncertain", "unreliable"}
+    assert sum(map(int, counts.values())) == 60
+    text = described._repr_html_()
+    assert "<b>" not in text
+    assert text.count("<tr>") == 1 + min(10, len(described.columns))

@@ -19,6 +19,7 @@ from lowland.evidence.problem import MapProblem, open_problem
 from lowland.evidence.reliability import false_discovery_rates
 from lowland.evidence.surfaces import Surface, ThinPlate
 from lowland.math.statistics.labels import missing_labels
+from lowland.plain import html_table
 from lowland.run.local import LocalRun
 
 PERMUTATIONS = 999
@@ -261,6 +262,11 @@ class Description:
 
     def __repr__(self) -> str:
         return f"Description: {self.summary}"
+
+    def _repr_html_(self) -> str:
+        """Return the first ten columns as a table, which a notebook shows."""
+        rows = [(c.name, f"{c.r2:.2f}", f"{c.p_value:.3f}", f"{c.q_value:.3f}") for c in self.columns[:10]]
+        return html_table(rows, ("column", "r²", "p-value", "q-value"), self.summary)
 
 
 def describe(model: Any, X: Any, *, columns: Any = None, method: Any = None, random_state: Any = None) -> Description:

@@ -15,6 +15,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.evidence.nulls import Null, draw_null
 from lowland.evidence.problem import MapProblem, fit_each, open_problem
 from lowland.math.statistics.intervals import student_quantile
+from lowland.plain import html_table
 from lowland.quality.alignment import Procrustes, pad_columns, rescale
 from lowland.quality.kept_neighbors import (
     SUBSAMPLES,
@@ -147,6 +148,12 @@ class Reliability:
 
     def __repr__(self) -> str:
         return f"Reliability: {self.summary}"
+
+    def _repr_html_(self) -> str:
+        """Return the classes as a table, which a notebook shows."""
+        rows = [(name, f"{np.sum(self.classes[self.problem.kept] == name):,}", f"{self.fraction(name):.0%}")
+                for name in CLASSES]  # fmt: skip
+        return html_table(rows, ("class", "points", "fraction"), self.summary)
 
 
 def reliability(
