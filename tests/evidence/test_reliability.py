@@ -428,8 +428,9 @@ def test_command_prints_the_summary_and_writes_the_columns(tmp_path, capsys) -> 
 
 def test_notebooks_show_classes_and_columns_as_tables() -> None:
     X, _ = planted(60, 0)
+    X = pd.DataFrame(X).add_prefix("<b>")
     model = PCA(2).fit(X)
-    found, described = lowland.reliability(model, X), lowland.describe(model, pd.DataFrame(X).add_prefix("<b>"))
+    found, described = lowland.reliability(model, X), lowland.describe(model, X)
     counts = dict(re.findall(r"<th[^>]*>(\w+)</th><td[^>]*>(\d+)</td>", found._repr_html_()))
     assert {*counts} == {"reliable", "uncertain", "unreliable"}
     assert sum(map(int, counts.values())) == 60
