@@ -7,7 +7,6 @@ included.
 """
 
 import json
-import os
 import sys
 import tempfile
 import threading
@@ -67,10 +66,7 @@ def main():
         watcher.start()
         began, cpu = time.perf_counter(), time.process_time()
 
-        def follow(event):
-            print(f"{time.perf_counter() - began:8.0f} s  {event.stage}  {event.fraction or 0:.0%}", file=sys.stderr)
-
-        with lowland.config(memory=budget, progress=follow if os.environ.get("STAGES") else False):
+        with lowland.config(memory=budget, progress=False):
             model.fit(path)
         seconds = {"seconds": round(time.perf_counter() - began), "processor": round(time.process_time() - cpu)}
         done.set()
