@@ -83,6 +83,9 @@ def on_this_site(app: Any, name: str, source: list[str]) -> None:
         r"(?:\.\./)+README\.md": "index.md",
     }.items():
         source[0] = re.sub(rf"\]\({written}\)", f"]({up}{page})", source[0])
+    if name.startswith("methods/"):  # GitHub has no page for each class
+        title = source[0].partition("\n")[0].removeprefix("# ")
+        source[0] = source[0].replace("(../api/index.md)", f"(../api/generated/lowland.{title}.rst)")
     script = r"### \1\n\n:::{dropdown} The script\n```{literalinclude} \2\n```\n:::"
     source[0] = re.sub(r"^### \[(.+)\]\((\.\./examples/\w+\.py)\)$", script, source[0], flags=re.M)
 
@@ -93,6 +96,9 @@ def as_restructured_text(app: Any, what: str, name: str, obj: Any, options: Any,
         parts = re.split(r"(``.*?``|`[^`]+`|\*\w[^*]*\*)", line)
         parts[::2] = [re.sub(r"(?<!\\)([|*]|_(?!\w))", r"\\\1", part) for part in parts[::2]]
         lines[i] = "".join(parts)
+    page = f"/methods/{(getattr(obj, '__module__', None) or '').rpartition('.')[2]}"
+    if what == "class" and name.count(".") == 1 and (HERE / f"{page[1:]}.md").exists():
+        lines[1:1] = ["", f"The mathematics, pictures and advice are on :doc:`the page of {obj.__name__} <{page}>`."]
 
 
 def leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
