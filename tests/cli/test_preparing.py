@@ -346,7 +346,7 @@ def test_methods_of_categories_take_missing_values(lowland, people, flags):
     assert found.exit_code == 0, found.stderr
     said = json.loads(found.stdout)["missing"]
     assert "1 missing number by the median" in said
-    assert "level of their own: 9 values" in said
+    assert "separate level: 9 values" in said
     filled = people[["age", "height", "color"]].fillna({"age": people["age"].median(), "color": "missing"})
     expected = ll.FactorAnalysisOfMixedData(2).fit_transform(filled)
     np.testing.assert_allclose(np.abs(pd.read_csv("z.csv").select_dtypes(float)), np.abs(expected), atol=1e-8)

@@ -271,13 +271,13 @@ def test_they_are_evaluated_like_the_same_coordinates_of_a_method(iris, tmp_path
     assert "reconstruction error" not in mine.scores
     for name in ("area under R_NX", "trustworthiness", "downstream accuracy", "linear accuracy", "AUC"):
         assert mine.scores[name].value == pytest.approx(pca.scores[name].value)
-    assert any("given, not fitted" in text and "labels" in text for text in mine.warnings)
+    assert any("passed, not fitted" in text and "labels" in text for text in mine.warnings)
     assert "mine" in study.advice[0].evidence[0]
     assert "embeddings={'mine': Z}" in study.command
     again = load_study(study.save(tmp_path / "study"))
     np.testing.assert_array_equal(again["mine"].Z, mine.Z)
     assert b"mine" in study.report(tmp_path / "r.html").read_bytes()
-    with pytest.raises(ParameterError, match="given, not fitted"):
+    with pytest.raises(ParameterError, match="passed, not fitted"):
         study.estimator("mine")
 
 

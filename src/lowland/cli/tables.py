@@ -138,7 +138,7 @@ def open_coordinates(file: Path, columns: Any, data: Any) -> Any:
         copied = [name for name in copied if name not in data.names]
     features = [name for name in copied if name in data.names]
     if features:
-        note(f"{_listed(features)} of {str(file)!r}: features of the data, so not used as coordinates.")
+        note(f"{_listed(features)} of {str(file)!r}: not used as coordinates: the data has columns of these names.")
     rows = open_rows(Table(table, drop=copied))
     for suspect in suspect_columns(to_numpy(rows.to_array()), rows.names or (), scaled=True):
         if suspect.kind != "code":
@@ -439,11 +439,11 @@ def check_outputs(
             check_writable(to)
         elif not is_anndata(places):
             raise ParameterError(
-                f"{str(to)!r}: a .h5ad file is written as a copy of the input with the coordinates in obsm, and the "
-                f"input, {places.name!r}, is none. Write .parquet or .csv."
+                f"{str(to)!r}: a .h5ad file is written as a copy of the input with the coordinates in obsm, but the "
+                f"input, {places.name!r}, is not a .h5ad file. Write .parquet or .csv."
             )
     if output_format() is not None and to != STANDARD_OUTPUT:
-        raise ParameterError("--format is the format of standard output, --to -. That of a file is its extension.")
+        raise ParameterError("--format sets the format of standard output (--to -). The extension sets that of a file.")
     if to == STANDARD_OUTPUT:
         click.get_current_context().meta.setdefault("lowland.output", {})["is_table"] = True  # the summary: to stderr
     for path in (path for path in (to, model) if path is not None and path != STANDARD_OUTPUT):

@@ -303,7 +303,7 @@ def _suspects(held: dict[str, list[np.ndarray]], width: int) -> dict[str, Suspec
 
 def beside_vector(vector: str) -> str:
     """Return why a column is not used: a vector is a description of the whole row."""
-    return f"beside the vectors in {vector!r}"
+    return f"next to the vectors in {vector!r}"
 
 
 def _leave_out_others(columns: Sequence[ColumnKind]) -> None:

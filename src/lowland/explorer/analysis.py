@@ -76,7 +76,7 @@ def _number(value: Any, name: str) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise RequestError(
-            400, f"Column {name!r} contains numbers, but {value!r} is not a number. Enter one."
+            400, f"Column {name!r} contains numbers, but {value!r} is not a number. Enter a number."
         ) from None
 
 

@@ -195,6 +195,6 @@ def check_size(path: Path, unpacked: int, most_bytes: int) -> None:
 
 def _bomb(path: Path, unpacked: int) -> FileProblem:
     return FileProblem(
-        f"{path.name!r} has {show_bytes(path.stat().st_size)} and unpacks to {show_bytes(unpacked)} or more, "
+        f"{path.name!r} is {show_bytes(path.stat().st_size)} and unpacks to {show_bytes(unpacked)} or more, "
         "which could fill the memory. If you trust the file, unpack it first."
     )

@@ -117,7 +117,7 @@ def _browse(X: Any, y: Any, maps: Any, options: dict[str, Any]) -> None:
             "study" if isinstance(X, StudyResult) or isinstance(maps, StudyResult) else "compare(X, embeddings=maps)"
         )
         raise ParameterError(
-            "explore() shows a study and given coordinates in a notebook only. Elsewhere, write a report: "
+            "explore() shows a study or existing coordinates only in a notebook. Elsewhere, write a report: "
             f"{study}.report('report.html')."
         )
     if unknown := [name for name in options if name not in OF_THE_SERVER]:

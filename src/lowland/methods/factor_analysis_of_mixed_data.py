@@ -34,7 +34,7 @@ class FactorAnalysisOfMixedData(
     cost=costs.levels,
     streams=True,
     reads="mixed",
-    missing_remedy="Set `missing='category'` to make missing categories a level of their own.",
+    missing_remedy="Set `missing='category'` to make missing categories a separate level.",
     tolerance=1e-9,
     study=StudyHints(
         why_left_out="It equals PCA of standardized columns unless some columns are categories.", categories=1

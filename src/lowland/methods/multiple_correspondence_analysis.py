@@ -42,8 +42,7 @@ class MultipleCorrespondenceAnalysis(
     cost=costs.levels,
     streams=True,
     reads="categories",
-    missing_remedy="Set `missing='category'` to make them a level of their own, or `missing='passive'` to leave them "
-    "out.",
+    missing_remedy="Set `missing='category'` to make them a separate level, or `missing='passive'` to leave them out.",
     quick={"n_components": 1},
     study=StudyHints(why_left_out="It is for tables with two columns of categories or more.", categories=2),
 ):

@@ -186,7 +186,7 @@ def _fill_gaps(
     if len(gaps) > len(numbers):
         est.set_params(missing="category")
         count = sum(gaps.values()) - sum(gaps[name] for name in numbers)
-        said.append(f"Missing categories are a level of their own: {count:,} value{'s' * (count > 1)}.")
+        said.append(f"Missing categories became a separate level: {count:,} value{'s' * (count > 1)}.")
     if numbers or codes:
         source, found.rows = found.rows.source, est._opened(data)
         found.rows.source = source

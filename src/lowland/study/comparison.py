@@ -125,7 +125,7 @@ def compare(
     )
     if purpose == "classify" and n_classes is None and not numbers:
         raise ParameterError(
-            f"class labels are required, but {why or 'none were given'}.",
+            f"class labels are required, but {why or 'there are none'}.",
             "Name the column of labels (`y=...`).",
             method="compare",
             purpose="classify",

@@ -157,7 +157,7 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
 
 
 NOT_FITTED = (
-    "These coordinates were given, not fitted. Time, memory and reconstruction error are blank because they need the "
+    "These coordinates were passed, not fitted. Time, memory and reconstruction error are blank because they need the "
     "method."
 )
 LABELS_UNKNOWN = " If the labels were used to compute the coordinates, the measures of classes are too optimistic."

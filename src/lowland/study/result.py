@@ -172,7 +172,7 @@ class StudyResult:
         name, parameters, model = self._chosen(which)
         if name == GIVEN and "estimator" not in parameters:
             raise ParameterError(
-                "These coordinates were given, not fitted, so there is no estimator. Pass the name of another trial."
+                "These coordinates were passed, not fitted, so there is no estimator. Pass the name of another trial."
             )
         found, steps = self.table.preparation, []
         reads = "numbers" if name is None or name == GIVEN else traits_of(load_method(name)).reads

@@ -237,7 +237,7 @@ def test_given_coordinates_and_a_limit_for_the_study(lowland):
     words = ("compare", "t.csv", "--methods", "pca", "--no-cache", "--total-limit", 300)
     result = lowland(*words, "--embedding", "umap.csv", "--embedding", "again=umap.csv")
     assert result.exit_code == 0, result.stderr
-    assert "umap, again: These coordinates were given, not fitted." in result.stdout
+    assert "umap, again: These coordinates were passed, not fitted." in result.stdout
     same = lowland(*words, "--embedding", "umap.csv", "--embedding", "umap.csv")
     assert same.exit_code != 0
     assert "NAME=" in same.stderr
