@@ -328,6 +328,11 @@ def test_tables_of_quality_were_measured(name):
             np.testing.assert_allclose([float(x) for x in row.split("|")], [float(x) for x in truth], atol=6e-4)
 
 
+@pytest.mark.parametrize("name", ["README.md", "CITATION.cff", "docs/index.md", "docs/tutorials/choosing-a-method.md"])
+def test_pages_count_the_methods(name):
+    assert f"{len(entries())} methods" in read(ROOT / name)
+
+
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
 def test_pages_cite_what_the_classes_cite(entry):
     link = r"doi:10\.\d{4,9}/\S+?(?=[.,]?(?:\s|$))|arXiv:[\d.]+\d|jmlr\.org/\S+\w"

@@ -80,7 +80,8 @@ def config(
         Budget for working memory, such as "1GB" or a number of bytes. None means half of the memory of the machine, or
         of the limit of its container or shell.
     threads : int
-        Number of threads. None means every core. Results do not depend on it.
+        Number of Lowland's threads. None means every core. Results do not depend on it. The environment variable
+        OMP_NUM_THREADS limits those of LAPACK, which large matrices use.
     progress : "auto", bool or function
         "auto" shows a progress bar on a terminal and in a notebook, True always, False never. A
         function is called with each ``Progress`` event and stops the work by returning False.
