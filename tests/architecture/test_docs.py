@@ -333,6 +333,18 @@ def test_pages_count_the_methods(name):
     assert f"{len(entries())} methods" in read(ROOT / name)
 
 
+def test_the_summary_of_the_benchmarks_follows_from_the_measurements():
+    page, measured = read(ROOT / "docs/benchmarks.md"), read(MEASURED)
+    lacks = re.findall(r"^\| \w+, [^|]+, \d+ seeds \| (\S+) \|.*\| ≤ 5e-03", measured, re.M)
+    assert f"at most 0.005 below the peers' in {sum(float(x) <= 5e-3 for x in lacks)} of {len(lacks)}" in page
+    table = page.partition("| Method | Rows |")[2].partition("\n\n")[0]
+    shares = [float(ours) / float(peer) for ours, peer in re.findall(r"([\d.]+) s \| [\w-]+ ([\d.]+) s", table)]
+    low, _, high = sorted(shares[i] for i in (0, 2, 3))
+    assert f"between {low:.0%} and\n{high:.0%} of the time" in page
+    assert "an eighth of the time of scikit-learn" in page
+    assert round(1 / shares[1]) == 8
+
+
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
 def test_pages_cite_what_the_classes_cite(entry):
     link = r"doi:10\.\d{4,9}/\S+?(?=[.,]?(?:\s|$))|arXiv:[\d.]+\d|jmlr\.org/\S+\w"
