@@ -166,7 +166,7 @@ def documented(cls: Any) -> str:
     sections = re.search(r"^(See Also|Notes|References|Examples)\n-+$", text, re.MULTILINE)
     split = sections.start() if sections else len(text)
     head, rest = text[:split].rstrip(), text[split:]
-    own = [f"{f.name} : {f.type}, default {f.default!r}\n    {f.metadata['doc']}" for f in dataclasses.fields(cls)]
+    own = [f"{p.name} : {p.wanted}, default {p.default!r}\n    {p.doc}" for p in parameters_of(cls)]
     left = [f"{a.header}\n    {a.sentence}" for a in attributes_of(cls)]
     parts = [head, "", "Parameters", "----------", *own, "", "Attributes", "----------", *left, "", rest]
     return "\n".join(parts)
