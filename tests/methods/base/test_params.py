@@ -45,6 +45,8 @@ def test_types_in_messages():
     assert in_words(Literal["a", "b"]) == "one of 'a', 'b'"
     assert in_words(float | Literal["auto"] | None) == "a number, 'auto' or None"
     assert in_words(bool) == "True or False"
+    assert in_words(bool | Literal["auto"]) == "True, False or 'auto'"
+    assert in_words(Literal["a", "b"] | None) == "'a', 'b' or None"
     assert in_words(str | Callable[[float], float]) == "a string or a function"
     assert in_words(np.ndarray | dict[str, float]) == "an array or a dictionary"
 

@@ -206,7 +206,14 @@ def in_words(kind: Any) -> str:
     """Return an annotation in words: 'an integer or None'."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
-        words = [in_words(part) for part in typing.get_args(kind)]
+        words: list[str] = []
+        for part in typing.get_args(kind):
+            if part is bool:
+                words += ["True", "False"]
+            elif typing.get_origin(part) is Literal:
+                words += map(repr, typing.get_args(part))
+            else:
+                words.append(in_words(part))
         return ", ".join(words[:-1]) + f" or {words[-1]}"
     if origin is Literal:
         choices = [repr(choice) for choice in typing.get_args(kind)]
