@@ -43,6 +43,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings name the types
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+toc_object_entries_show_parents = "hide"
 
 # --- appearance ---
 
