@@ -316,6 +316,22 @@ def test_figures_on_pages_were_measured(page, text, job, line):
         assert abs(seconds(shown) - truth) <= max(0.1 * truth, last_digit / 2), (shown, truth)
 
 
+@pytest.mark.parametrize("name", ["TSNE", "UMAP", "PaCMAP", "LocalMAP"])
+def test_accuracies_of_new_points_were_measured(name):
+    page, measured = read(ROOT / f"docs/methods/{load_method(name).__module__.rpartition('.')[2]}.md"), read(MEASURED)
+    text = " ".join(page.split())
+    remark = re.search(rf"^\| {name}, 10,000 new rows among 20,000 .*$", measured, re.M).group()
+    new, old = re.search(r"accuracy ([\d.]+), of training rows ([\d.]+)", remark).groups()
+    shown = re.search(r"20,000 training images in the map, ([\d.]+)% of 10,000 .*? and ([\d.]+)% of the", text)
+    np.testing.assert_allclose([float(x) / 100 for x in shown.groups()], [float(new), float(old)], atol=6e-4)
+
+
+def test_the_maps_of_umap_are_as_good_as_those_of_the_peer():
+    lacks = re.findall(r"^\| UMAP, [^|]+, \d+ seeds \| (\S+) \|", read(MEASURED), re.M)
+    assert len(lacks) == 5
+    assert max(map(float, lacks)) <= 5e-3  # digits, two sets of faces, MNIST and Fashion-MNIST
+
+
 @pytest.mark.parametrize("name", ["PaCMAP", "LocalMAP"])
 def test_tables_of_quality_were_measured(name):
     """Trustworthiness, continuity, accuracy and triplets of our maps and the peer's are those of the last run."""
