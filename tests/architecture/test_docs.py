@@ -279,6 +279,12 @@ FIGURES = [
     ("methods/umap.md", "| 60,000 in {}, and", "umap_mnist", "warm"),
     ("methods/umap.md", "1,000,000 × 50 in {} and", "umap_many", "fit"),
     ("methods/vector_quantizer.md", "64 code vectors in {} |", "code_book_whole", "against scikit-learn"),
+    ("methods/classical_mds.md", "on a GPU in {} |", "gpu_scaling", "fit"),
+    ("methods/mds.md", "on a GPU in {} per iteration |", "gpu_stress", "one iteration"),
+    ("methods/pca.md", "on a GPU in {} |", "gpu", "fit and transform"),
+    ("methods/multiple_correspondence_analysis.md", "as text in {} |", "categories", "text, against prince"),
+    ("methods/truncated_svd.md", "1,797 × 64 in {} |", "truncated-svd", "against scikit-learn"),
+    ("methods/whitening.md", "1,797 × 64 in {} |", "whitening", "alone"),
     (
         "methods/multiple_correspondence_analysis.md",
         "levels each takes {}, and prince takes {}",
