@@ -322,6 +322,25 @@ def test_figures_on_pages_were_measured(page, text, job, line):
         assert abs(seconds(shown) - truth) <= max(0.1 * truth, last_digit / 2), (shown, truth)
 
 
+def lines_of_job(job):
+    return read(MEASURED).partition(f"| **{job}**:")[2].partition("| **")[0]
+
+
+@pytest.mark.parametrize(("name", "job"), [("t-SNE", "tsne_mnist"), ("UMAP", "umap_mnist"), ("PaCMAP", "pacmap_mnist")])
+def test_maps_of_a_gpu_are_as_good(name, job):
+    assert "differs by less than 0.001" in read(ROOT / "docs/how-to/gpu.md")
+    on_gpu = re.search(rf"^\| {name} 60,000 .*accuracy ([\d.]+)", lines_of_job("gpu_jobs"), re.M)
+    on_cpu = re.search(r"accuracy ([\d.]+)", lines_of_job(job))
+    assert abs(float(on_gpu[1]) - float(on_cpu[1])) < 1e-3
+
+
+def test_first_fits_on_a_gpu_were_measured():
+    found = re.findall(r"\| ([\d.]+ m?s) \|.*first fit ([\d.]+ s)", lines_of_job("gpu_jobs"))
+    longer = [seconds(first) - seconds(second) for second, first in found]
+    assert 0.5 <= min(longer) <= max(longer) < 5.5
+    assert "takes 0.5 to 5 s longer" in read(ROOT / "docs/how-to/gpu.md")
+
+
 @pytest.mark.parametrize("name", ["TSNE", "UMAP", "PaCMAP", "LocalMAP"])
 def test_accuracies_of_new_points_were_measured(name):
     page, measured = read(ROOT / f"docs/methods/{load_method(name).__module__.rpartition('.')[2]}.md"), read(MEASURED)
