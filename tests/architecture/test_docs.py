@@ -5,6 +5,7 @@ import contextlib
 import importlib.util
 import inspect
 import io
+import json
 import re
 import shlex
 import sys
@@ -332,6 +333,19 @@ def test_maps_of_a_gpu_are_as_good(name, job):
     on_gpu = re.search(rf"^\| {name} 60,000 .*accuracy ([\d.]+)", lines_of_job("gpu_jobs"), re.M)
     on_cpu = re.search(r"accuracy ([\d.]+)", lines_of_job(job))
     assert abs(float(on_gpu[1]) - float(on_cpu[1])) < 1e-3
+
+
+def test_the_page_on_gpus_lists_what_was_measured():
+    page = read(ROOT / "docs/how-to/gpu.md")
+    measured = json.loads(read(ROOT / "benchmarks/gpu_methods.json"))["methods"]
+    works = {name for name, each in measured.items() if each["gpu"].get("output", "").startswith("cuda")}
+    table, timed = (page.partition(head)[2].partition("\n\n")[0] for head in ("| Computes |", "| Method | CPU | GPU |"))
+    listed = [name for row in re.findall(r"^\| .* \| (.*) \|$", table, re.M) for name in row.split(", ")]
+    assert sorted(listed) == sorted(works)
+    assert f"{len(works)} of the {len(entries())} methods" in page
+    for name, *shown in re.findall(r"^\| (\w+) \| ([\d.]+) s \| ([\d.]+) s \|$", timed, re.M):
+        truth = [measured[name][device]["seconds"] for device in ("host", "gpu")]
+        np.testing.assert_allclose(list(map(float, shown)), truth, rtol=0.06, err_msg=name)
 
 
 def test_first_fits_on_a_gpu_were_measured():
