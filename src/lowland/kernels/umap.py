@@ -75,78 +75,6 @@ def local_scales(start, length, connectivity, mean, begin, end, rho, sigma):
         sigma[i] = max(scale, _LEAST * (own if offset > 0 else mean))
 
 
-@kernel
-def memberships(start, length, rho, sigma, weight):
-    """Write exp(-(d - rho)+ / sigma) of every edge."""
-    for i in range(start.size - 1):
-        for p in range(start[i], start[i + 1]):
-            beyond = length[p] - rho[i]
-            weight[p] = np.exp(-beyond / sigma[i]) if beyond > 0 and sigma[i] > 0 else 1.0
-
-
-@kernel
-def transposed(start, to, weight, out_start, out_to, out_weight):
-    """Write the edges by their targets: the transpose of a matrix in CSR form, sorted within its rows."""
-    n = start.size - 1
-    out_start[:] = 0
-    for p in range(to.size):
-        out_start[to[p] + 1] += 1
-    for i in range(n):
-        out_start[i + 1] += out_start[i]
-    place = out_start[:n].copy()
-    for i in range(n):
-        for p in range(start[i], start[i + 1]):
-            q = place[to[p]]
-            place[to[p]] += 1
-            out_to[q] = i
-            out_weight[q] = weight[p]
-
-
-@kernel
-def union(start, to, weight, back_start, back_to, back_weight, mix, out_start, out_to, out_weight):
-    """Write mix (A + A' - A∘A') + (1 - mix) A∘A' without its zeros, of A and its transpose; return its size.
-
-    Both are sorted within their rows.
-    """
-    filled = 0
-    for i in range(start.size - 1):
-        out_start[i] = filled
-        p, q = start[i], back_start[i]
-        while p < start[i + 1] or q < back_start[i + 1]:
-            j = to[p] if p < start[i + 1] else np.int32(start.size)
-            other = back_to[q] if q < back_start[i + 1] else np.int32(start.size)
-            here = there = np.float32(0)
-            if j <= other:
-                here = weight[p]
-                p += 1
-            if other <= j:
-                there = back_weight[q]
-                q += 1
-            both = here * there
-            value = mix * (here + there - both) + (1 - mix) * both
-            if value > 0:
-                out_to[filled], out_weight[filled] = min(j, other), value
-                filled += 1
-    out_start[start.size - 1] = filled
-    return filled
-
-
-@kernel
-def strongest(start, to, weight, least, out_start, out_to, out_weight):
-    """Write the edges of at least the weight ``least``; return their number. May overwrite its input."""
-    filled, first = 0, start[0]
-    for i in range(start.size - 1):
-        last = start[i + 1]
-        out_start[i] = filled
-        for p in range(first, last):
-            if weight[p] >= least:
-                out_to[filled], out_weight[filled] = to[p], weight[p]
-                filled += 1
-        first = last
-    out_start[start.size - 1] = filled
-    return filled
-
-
 # --- forces -----------------------------------------------------------------------------------------------------------
 
 
@@ -312,24 +240,6 @@ def _squared(Z, i, j):
 
 
 # --- densities --------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def mean_squares(start, to, weight, all_start, all_to, all_length, out):
-    """Write the mean squared length of the edges of each row, weighted; (n,).
-
-    ``all_start``, ``all_to``, ``all_length`` are the lengths of edges in both directions. Edges without a length are
-    left out. Both graphs are sorted by target.
-    """
-    for i in range(start.size - 1):
-        total, squares, q = 0.0, 0.0, all_start[i]
-        for p in range(start[i], start[i + 1]):
-            while q < all_start[i + 1] and all_to[q] < to[p]:
-                q += 1
-            if q < all_start[i + 1] and all_to[q] == to[p]:
-                total += weight[p]
-                squares += weight[p] * np.float64(all_length[q]) ** 2
-        out[i] = squares / total if total > 0 else 0.0
 
 
 @kernel

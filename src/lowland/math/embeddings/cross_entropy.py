@@ -29,9 +29,10 @@ RULE = Adam(0.5, 0.9, 1e-7)
 
 def log_radii(graph: FuzzyGraph, lengths: NeighborGraph) -> np.ndarray:
     """Return the log of the weighted mean squared distance of each row to its neighbors, (n,) float64."""
-    both, mean = lengths.symmetric(), np.empty(graph.n)
-    kernels.mean_squares(graph.start, graph.to, graph.weight, both.start, both.to, both.length, mean)
-    return np.log(_NEAR + mean)
+    W, both = graph.matrix(), lengths.symmetric()
+    squares, known = (both.matrix(each) for each in (both.length.astype(np.float64) ** 2, np.ones(len(both.to))))
+    total = W.multiply(known).sum(axis=1)  # edges without a length are left out
+    return np.log(_NEAR + np.divide(W.multiply(squares).sum(axis=1), total, out=np.zeros(graph.n), where=total > 0))
 
 
 @record

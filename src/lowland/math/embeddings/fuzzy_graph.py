@@ -55,9 +55,8 @@ class FuzzyGraph:
 
     def strongest(self, least: float) -> FuzzyGraph:
         """Return the edges of at least the weight ``least``."""
-        start, to, weight = np.empty_like(self.start), np.empty_like(self.to), np.empty_like(self.weight)
-        kept = kernels.strongest(self.start, self.to, self.weight, np.float32(least), start, to, weight)
-        return FuzzyGraph(start, to[:kept], weight[:kept])
+        kept = self.weight >= np.float32(least)
+        return FuzzyGraph(np.concatenate([[0], np.cumsum(kept)])[self.start], self.to[kept], self.weight[kept])
 
     def degree(self) -> np.ndarray:
         """Return the sum of the weights of each row, (n,) float64."""
@@ -99,21 +98,22 @@ def memberships(
     unit = float(power_of_two(mean))
     length = (length / unit).astype(np.float32, copy=False)  # the same for rows in float32 and float64, in any unit
     rho, sigma = local_scales(start, length, mean / unit, run, connectivity=connectivity)
-    weight = np.empty(len(length), dtype=np.float32)
-    kernels.memberships(start, length, rho, sigma, weight)
-    return weight
+    beyond, scale = (np.repeat(each, np.diff(start)) for each in (rho, sigma))
+    np.maximum(np.subtract(length, beyond, out=beyond), 0.0, out=beyond)
+    np.divide(beyond, scale, out=beyond, where=scale > 0)
+    beyond[scale <= 0] = 0.0
+    return np.exp(-beyond).astype(np.float32)
 
 
 def fuzzy_union(start: np.ndarray, to: np.ndarray, weight: np.ndarray, mix: float = 1.0) -> FuzzyGraph:
     """Return the union of both directions of each edge: r (A + A' - A∘A') + (1 - r) A∘A', where r is ``mix``."""
-    n, edges = len(start) - 1, len(to)
-    back = np.empty(n + 1, dtype=np.int64), np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.float32)
-    kernels.transposed(start, to, weight, *back)
-    here = np.empty(n + 1, dtype=np.int64), np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.float32)
-    kernels.transposed(*back, *here)  # the edges themselves, sorted by target
-    out = np.empty(n + 1, dtype=np.int64), np.empty(2 * edges, dtype=np.int32), np.empty(2 * edges, dtype=np.float32)
-    kept = kernels.union(*here, *back, np.float32(mix), *out)
-    return FuzzyGraph(out[0], out[1][:kept].copy(), out[2][:kept].copy())
+    back = FuzzyGraph(start, to, weight).matrix().T.tocsr()
+    here = back.T.tocsr()  # the edges themselves, sorted by target
+    both = here.multiply(back)
+    either = here + back - both
+    found = either if mix == 1 else np.float32(mix) * either + np.float32(1 - mix) * both
+    found.eliminate_zeros()
+    return FuzzyGraph.of_matrix(found)
 
 
 def directed_graph(graph: NeighborGraph, run: Run) -> FuzzyGraph:
