@@ -85,49 +85,6 @@ def symmetrize(start, to, length, out_start, out_to, out_length):
 
 
 @kernel
-def halve_one_sided(start, to, found_start, found_to, values):
-    """Halve the values of the edges between two points of which only one is a neighbor of the other one as found."""
-    for i in range(start.size - 1):
-        for a in range(start[i], start[i + 1]):
-            j = to[a]
-            there, back = False, False
-            for b in range(found_start[i], found_start[i + 1]):
-                there |= found_to[b] == j
-            for b in range(found_start[j], found_start[j + 1]):
-                back |= found_to[b] == i
-            if there != back:
-                values[a] *= 0.5
-
-
-@kernel
-def fill_laplacian(start, to, weights, scale, diagonal, loops, begin, columns, values):
-    """Write the rows of diag(diagonal) - diag(scale) W diag(scale), each with its diagonal; return how many values.
-
-    The diagonal of W counts if ``loops``. ``begin`` is (n + 1,), and there is room for n more values than W has.
-    """
-    p = 0
-    for i in range(start.size - 1):
-        begin[i] = p
-        own, place = diagonal[i], -1
-        for e in range(start[i], start[i + 1]):
-            value = weights[e] * (scale[i] * scale[to[e]])
-            if to[e] == i:
-                own -= value if loops else 0.0
-                continue
-            if to[e] > i and place < 0:
-                place = p
-                p += 1
-            columns[p], values[p] = to[e], -value
-            p += 1
-        if place < 0:
-            place = p
-            p += 1
-        columns[place], values[place] = i, own
-    begin[start.size - 1] = p
-    return p
-
-
-@kernel
 def filter_step(values, indices, indptr, first, last, Y, Z, scale, center, back):
     """Replace the rows of Z from ``first`` to ``last`` by scale (A - center) Y - back Z, for a sparse A."""
     sums = np.empty(Y.shape[1])

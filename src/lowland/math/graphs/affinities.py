@@ -15,7 +15,7 @@ from lowland.errors import DataError
 from lowland.kernels import graphs as kernels
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.run.progress import in_one_call, pulse, pulsed_slices
+from lowland.run.progress import pulse, pulsed_slices
 
 _ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
 _OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
@@ -140,7 +140,10 @@ def edge_weights(
     else:
         values = np.ones(len(graph.to))
     if weights == "average" and found is not None:
-        in_one_call(lambda: kernels.halve_one_sided(graph.start, graph.to, found.start, found.to, values), "affinities")
+        ones = found.matrix(np.ones(len(found.to)))
+        mutual = ones + ones.T
+        mutual.data = np.where(mutual.data == 1, 0.5, 0.0)  # an edge that was added is in neither direction
+        return scipy.sparse.csr_array(graph.matrix(values) - mutual)
     pulse()
     return graph.matrix(values)
 

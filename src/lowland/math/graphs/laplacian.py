@@ -13,7 +13,6 @@ import scipy.sparse
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, as_double, is_sparse, like, to_numpy, xp_of
 from lowland.data.rows import ArrayRows
-from lowland.kernels.graphs import fill_laplacian
 from lowland.math.graphs.affinities import (
     affinity_components,
     diagonal,
@@ -82,11 +81,14 @@ class Laplacian:
         """Return L in float64, sparse if W is."""
         s = self.scale
         if is_sparse(self.W):
-            W, most = self.W.tocsr(), self.W.nnz + len(s)  # the arrays of millions of points are written once
-            begin, columns, values = np.empty_like(W.indptr), np.empty(most, W.indices.dtype), np.empty(most)
-            loops = self.own is None
-            count = fill_laplacian(W.indptr, W.indices, W.data, s, self._diagonal(), loops, begin, columns, values)
-            return scipy.sparse.csr_array((values[:count], columns[:count], begin), shape=W.shape)
+            W = self.W.tocsr()
+            values = np.repeat(s, np.diff(W.indptr))
+            values *= s[W.indices]  # first, so that both entries of a pair are equal to the last bit
+            values *= W.data
+            if self.own is not None and self.own.any():
+                values[W.indices == np.repeat(np.arange(len(s)), np.diff(W.indptr))] = 0.0
+            S = scipy.sparse.csr_array((values, W.indices, W.indptr), shape=W.shape)
+            return (scipy.sparse.diags_array(self._diagonal()) - S).tocsr()
         return 0 - self.shifted(0.0)
 
     def shifted(self, c: float) -> Array:
