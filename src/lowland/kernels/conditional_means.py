@@ -15,16 +15,6 @@ _LANES = 64  # patterns that are inverted together, in loops long enough to be v
 
 
 @kernel
-def count_missing(X, counts):
-    """Count the missing values (NaN) of each row, (n,)."""
-    for i in range(X.shape[0]):
-        row, m = X[i], 0
-        for j in range(row.size):
-            m += row[j] != row[j]
-        counts[i] = m
-
-
-@kernel
 def add_observed(X, shift, weights, cells, weight, sums, squares):
     """Add the observed values of each column, less a shift, and their squares; return the number of empty rows."""
     empty = 0
@@ -82,25 +72,6 @@ def _bits(n):
     while n >> count:
         count += 1
     return count
-
-
-@kernel
-def rows_of_keys(keys):
-    """Return the numbers of the rows in the lowest bits of the keys."""
-    mask = (np.uint64(1) << np.uint64(_bits(keys.size))) - np.uint64(1)
-    order = np.empty(keys.size, dtype=np.int64)
-    for i in range(keys.size):
-        order[i] = keys[i] & mask
-    return order
-
-
-@kernel
-def fill_missing(C, start, missing, values):
-    """Write the values of the missing cells to C."""
-    for i in range(C.shape[0]):
-        out = C[i]
-        for at in range(start[i], start[i + 1]):
-            out[missing[at]] = values[at]
 
 
 @kernel

@@ -68,8 +68,7 @@ class LatentModel:
         given = dense(X)
         X = np.ascontiguousarray(given, dtype=np.float64)
         (n, d), k = X.shape, self.L.shape[1]
-        counts = np.empty(n, dtype=np.int64)
-        kernels.count_missing(X, counts)
+        counts = np.isnan(X).sum(axis=1)
         start = np.concatenate([[0], np.cumsum(counts)])
         C = np.empty((n, d)) if np.may_share_memory(X, given) else X  # a copy may be overwritten
         missing, values = np.empty(start[-1] + 1, dtype=np.int32), np.empty(start[-1])
@@ -79,7 +78,7 @@ class LatentModel:
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         T = C @ f.V.T
         distances = f.log_det + squares - np.einsum("ij,ij->i", T, T)
-        order = kernels.rows_of_keys(np.sort(keys))  # rows of one pattern follow each other
+        order = (np.sort(keys) & np.uint64((1 << n.bit_length()) - 1)).astype(np.int64)  # rows of one pattern in turn
         few, many = np.searchsorted(counts[order], [1, min(_SMALLER * k, d - k) + 1])
         if k == 0:  # independent columns: nothing predicts a missing value
             few = many = n
@@ -91,7 +90,7 @@ class LatentModel:
                 start, missing, order[many:], w, squares, T @ f.root.T, self.L, f.information, values, extra, distances
             )
         distances += logs
-        kernels.fill_missing(C, start, missing, values)
+        C[np.repeat(np.arange(n), counts), missing[:-1]] = values
         extra += np.tril(extra, -1).T
         return CompletedRows(C, extra, counts, missing[:-1], values, distances)
 
