@@ -238,23 +238,6 @@ def settle_nearest(D, own, near):
                 start = stop
 
 
-@kernel
-def rename(order, names):
-    """Replace each index by ``names[index]``, in place."""
-    for i in range(order.shape[0]):
-        for a in range(order.shape[1]):
-            order[i, a] = names[order[i, a]]
-
-
-@kernel
-def ranks_of_orders(order, ranks):
-    """Write the rank of every point, (m, n), from the sorted points, (m, n - 1); the row itself has rank 0."""
-    ranks[:] = 0
-    for i in range(order.shape[0]):
-        for a in range(order.shape[1]):
-            ranks[i, order[i, a]] = a + 1
-
-
 @vector_kernel
 def _accumulate(counts, weights, totals, squares):
     """Replace counts by their running sums, add these and their squares to two lines, return their weighted sum."""
@@ -294,69 +277,3 @@ def compare_orders(ranks, order, k, weights, totals, squares, areas, errors):
                 errors[i, 1] += max(0, r - k)
                 errors[i, 3] += abs(rho - r) / rho
         areas[i] = _accumulate(counts, weights, totals, squares)
-
-
-@kernel
-def add_coranks(ranks, order, Q):
-    """Add to Q[k, l] the number of pairs with rank k + 1 in ``ranks`` and l + 1 in ``order`` (co-ranking matrix)."""
-    for i in range(order.shape[0]):
-        for a in range(order.shape[1]):
-            Q[ranks[i, order[i, a]] - 1, a] += 1
-
-
-@vector_kernel
-def sum_pairs(A, B, out):
-    """Write for each row, (m, 7), sums over its pairs: of a, b, a², ab, b², of b where a > 0, and of b²/a where a > 0.
-
-    The pair of a row and itself is (0, 0) and adds nothing.
-    """
-    for i in range(A.shape[0]):
-        a1 = b1 = aa = ab = bb = apart = relative = 0.0
-        for j in range(A.shape[1]):
-            a, b = A[i, j], B[i, j]
-            a1 += a
-            b1 += b
-            aa += a * a
-            ab += a * b
-            bb += b * b
-            apart += b if a > 0 else 0.0
-            relative += b * b / a if a > 0 else 0.0
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3], out[i, 4], out[i, 5], out[i, 6] = (
-            a1,
-            b1,
-            aa,
-            ab,
-            bb,
-            apart,
-            relative,
-        )
-
-
-@vector_kernel
-def sum_errors(A, B, s, t, out):
-    """Write for each row, (m, 2), the sums of (a - s b)², and of (a - t b)²/a where a > 0."""
-    for i in range(A.shape[0]):
-        total = relative = 0.0
-        for j in range(A.shape[1]):
-            a, b = A[i, j], B[i, j]
-            total += (a - s * b) ** 2
-            relative += (a - t * b) ** 2 / a if a > 0 else 0.0
-        out[i, 0], out[i, 1] = total, relative
-
-
-@vector_kernel
-def sum_moments(A, B, x, z, out):
-    """Write for each row, (m, 5), sums over its pairs of a, b, a², b² and ab about the means x and z.
-
-    The pair of a row and itself is (0, 0) in A and B, and does not count.
-    """
-    for i in range(A.shape[0]):
-        a1 = b1 = aa = bb = ab = 0.0
-        for j in range(A.shape[1]):
-            a, b = A[i, j] - x, B[i, j] - z
-            a1 += a
-            b1 += b
-            aa += a * a
-            bb += b * b
-            ab += a * b
-        out[i, 0], out[i, 1], out[i, 2], out[i, 3], out[i, 4] = a1 + x, b1 + z, aa - x * x, bb - z * z, ab - x * z

@@ -328,16 +328,23 @@ class _DistanceComparison:
     @cached_property
     def _sums(self) -> np.ndarray:
         """Sums over the pairs of each point, (7, m): of δ, d, δ², δd, d², and where δ > 0 of d and d²/δ."""
-        from lowland.kernels import ranks as kernels
 
-        return self.pairs.sums(self.delta, self.d, 7, kernels.sum_pairs)
+        def of(A: np.ndarray, B: np.ndarray) -> list[np.ndarray]:
+            apart = np.where(A > 0, B, 0.0)
+            products = [_dot(a, b) for a, b in ((A, A), (A, B), (B, B))]
+            return [A.sum(axis=1), B.sum(axis=1), *products, apart.sum(axis=1), _dot(apart, _ratio(apart, A))]
+
+        return self.pairs.sums(self.delta, self.d, of)
 
     def _errors(self, rescale: bool) -> np.ndarray:
         """Sums over the pairs of each point, (2, m): of (δ - s d)², and of (δ - s d)²/δ where δ > 0."""
-        from lowland.kernels import ranks as kernels
+        s, t = self._factors(rescale)
+
+        def of(A: np.ndarray, B: np.ndarray) -> list[np.ndarray]:
+            return [((A - s * B) ** 2).sum(axis=1), _ratio((A - t * B) ** 2, A).sum(axis=1)]
 
         if rescale not in self._found:
-            self._found[rescale] = self.pairs.sums(self.delta, self.d, 2, kernels.sum_errors, *self._factors(rescale))
+            self._found[rescale] = self.pairs.sums(self.delta, self.d, of)
         return self._found[rescale]
 
     def _factors(self, rescale: bool) -> tuple[float, float]:
@@ -426,9 +433,13 @@ class _Moments:
 
     @classmethod
     def of(cls, pairs: SampledPairs, A: Table, B: Table, x: float, z: float) -> _Moments:
-        from lowland.kernels import ranks as kernels
 
-        return cls(np.array([x, z]), pairs.sums(A, B, 5, kernels.sum_moments, x, z))
+        def of(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+            a, b = a - x, b - z
+            sums = [a.sum(axis=1), b.sum(axis=1), _dot(a, a), _dot(b, b), _dot(a, b)]
+            return [each - own for each, own in zip(sums, (-x, -z, x * x, z * z, x * z), strict=True)]  # without i = j
+
+        return cls(np.array([x, z]), pairs.sums(A, B, of))
 
     @property
     def differ(self) -> tuple[bool, bool]:
@@ -456,3 +467,8 @@ class _Moments:
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.zeros_like(a, dtype=np.float64), where=b > 0)
+
+
+def _dot(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Products of rows, without BLAS, whose sum of a long row depends on the number of threads."""
+    return np.einsum("ij,ij->i", A, B)

@@ -336,8 +336,6 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
            [0, 4, 0],
            [0, 0, 4]])
     """
-    from lowland.kernels import ranks as kernels
-
     if not isinstance(X, OriginalSpace):
         X = OriginalSpace.of(X, metric=metric, sample=None)
     high, side = OriginalSpace.open_pair(X, Z, metric=metric)
@@ -351,7 +349,8 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
     Q, low = np.zeros((n - 1, n - 1), dtype=np.int64), ShuffledPoints.of(side)
     high.compute_ranks()
     for block in slices(n, high.step):
-        kernels.add_coranks(high.ranks(block), low.order(high.places[block]), Q)
+        ranks = np.take_along_axis(high.ranks(block), low.order(high.places[block]), axis=1)  # (b, n - 1)
+        np.add.at(Q, (ranks - 1, np.arange(n - 1)), 1)
     return Q
 
 

@@ -288,15 +288,16 @@ class SampledPairs:
             run = serial_run() if side is None else side.threads(self.run)
             run.each(name, self._blocks, work)
 
-    def sums(self, A: Table, B: Table, n_sums: int, kernel: Callable[..., None], *given: float) -> np.ndarray:
-        """Sums over the pairs of each point in two tables, (n_sums, m), as a kernel computes them."""
-        out = np.empty((self.m, n_sums))
+    def sums(self, A: Table, B: Table, of: Callable[[np.ndarray, np.ndarray], list[np.ndarray]]) -> np.ndarray:
+        """Sums over the pairs of each point in two tables, (sums, m): ``of`` returns those of a block of rows."""
+        found: dict[int, np.ndarray] = {}
 
         def work(block: slice) -> None:
-            kernel(A(block), B(block), *given, out[block])
+            with np.errstate(all="ignore"):  # the measures refuse what is not finite
+                found[block.start] = np.stack(of(A(block), B(block)))
 
         self._each("comparing distances", self.side, work)
-        return out.T
+        return np.concatenate([found[block.start] for block in self._blocks], axis=1)
 
     def measure(
         self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Bounds,

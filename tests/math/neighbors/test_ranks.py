@@ -58,8 +58,7 @@ def test_ranks_are_positions_in_the_sorted_order(table, rng, around):
         kernels.write_keys(D[own].view(np.uint64), own, around, np.uint64(last), keys)
         kernels.points_of_keys(np.sort(keys, axis=1), own, around, np.uint64(last), D[own], settled)
         np.testing.assert_array_equal(settled, orders)
-    all_ranks = np.empty((3, 60), dtype=np.int32)
-    kernels.ranks_of_orders(settled, all_ranks)
+    all_ranks = PointSet(X, around=around).all_ranks(own)
     np.testing.assert_array_equal(np.take_along_axis(all_ranks, targets, axis=1), expected)
 
 

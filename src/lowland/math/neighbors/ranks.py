@@ -170,10 +170,8 @@ class PointSet:
 
     def all_ranks(self, rows: np.ndarray) -> np.ndarray:
         """Return the rank of every point among the neighbors of ``rows``, (m, n) int32; 0 is the point itself."""
-        from lowland.kernels import ranks as kernels
-
-        out = np.empty((len(rows), self.n), dtype=np.int32)
-        kernels.ranks_of_orders(self.order(rows), out)
+        out = np.zeros((len(rows), self.n), dtype=np.int32)
+        np.put_along_axis(out, self.order(rows), np.arange(1, self.n, dtype=np.int32)[None, :], axis=1)
         return out
 
     def threads(self, run: Run) -> Run:
@@ -235,11 +233,7 @@ class ShuffledPoints:
 
     def order(self, rows: np.ndarray) -> np.ndarray:
         """As in PointSet."""
-        from lowland.kernels import ranks as kernels
-
-        order = self.side.order(self.places[rows])
-        kernels.rename(order, self.points)
-        return order
+        return self.points[self.side.order(self.places[rows])]
 
 
 @dataclass(frozen=True)
