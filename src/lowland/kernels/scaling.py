@@ -95,19 +95,6 @@ def add_sammon_gradient(targets, masses, bases, start, Z, F, H):
 
 
 @vector_kernel
-def distances_of_pairs(bases, start, Z, out):
-    """Write the distances of the pairs of some rows to the flat array ``out``."""
-    n = Z.shape[1]
-    squares = np.empty(n)
-    for a in range(bases.size):
-        i = start + a
-        _squared_distances(Z, i, squares)
-        row = out[bases[a] + i + 1 : bases[a] + n]
-        for j in range(n - i - 1):
-            row[j] = np.sqrt(squares[j])
-
-
-@vector_kernel
 def _squared_distances(Z, i, out):
     """Write |z_i - z_j|² for all j > i, the first at out[0]."""
     m = Z.shape[1] - i - 1

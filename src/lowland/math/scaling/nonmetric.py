@@ -12,7 +12,7 @@ from lowland.math.optimize.lbfgs import Evaluation
 from lowland.math.optimize.outcome import Watch
 from lowland.math.scaling.isotonic import IsotonicCurve, Ranking, Ties, curve_through, monotone_regression, rank
 from lowland.math.scaling.majorization import Configuration, ScalingProblem, StressSolver, stress_outcome
-from lowland.math.scaling.stress import Targets, condensed_bases, stress_gradient, upper_triangle
+from lowland.math.scaling.stress import Targets, stress_gradient, upper_triangle
 from lowland.run.run import Run
 
 
@@ -96,11 +96,9 @@ class NonmetricStress:
 
     def disparities(self, Z: np.ndarray) -> np.ndarray:
         """The monotone regression of the distances at Z, (n(n - 1)/2,); NaN where missing."""
-        from lowland.kernels.scaling import distances_of_pairs
+        from scipy.spatial.distance import pdist
 
-        d = np.empty(self.n * (self.n - 1) // 2)
-        distances_of_pairs(condensed_bases(self.n), 0, np.ascontiguousarray(Z.T), d)
-        return monotone_regression(d, self.ranking, self.ties, None if self.zeros is None else self.zeros.W)
+        return monotone_regression(pdist(Z), self.ranking, self.ties, None if self.zeros is None else self.zeros.W)
 
     def __call__(self, Z: np.ndarray) -> Evaluation:
         """The stress at Z, its gradient, and the scale of the majorizing step.
