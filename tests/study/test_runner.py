@@ -239,26 +239,3 @@ def test_a_long_trial_is_named_with_its_limit_in_the_progress(iris):
     with lowland.config(progress=lambda event: stages.append(event.stage)):
         lowland.compare(iris.X, None, ["isomap"], cache=False)
     assert "Isomap (time limit 120 s)" in stages
-
-
-def test_a_study_that_compiles_does_so_in_other_processes_too_with_the_same_results(iris, monkeypatch):
-    begun, table_facts = [], runner.table_facts
-
-    class Watched(runner.CompileAhead):
-        def __init__(self, trials, shared, processes):
-            begun.append(([planned.method for planned in trials], processes))
-            super().__init__(trials, shared, processes)
-
-    def compiled(*args, **options):
-        monkeypatch.setitem(runner.kernels.compiling, "seconds", runner.kernels.compiling["seconds"] + 1)
-        return table_facts(*args, **options)
-
-    monkeypatch.setattr(runner, "CompileAhead", Watched)
-    alone = lowland.compare(iris.X, iris.y, FEW, cache=False)
-    assert not begun  # all was compiled before
-    monkeypatch.setattr(runner, "table_facts", compiled)
-    with lowland.config(threads=2):
-        study = lowland.compare(iris.X, iris.y, FEW, cache=False)
-    assert [processes for _, processes in begun] == [1]
-    assert same_scores(alone, study)
-    np.testing.assert_array_equal(alone["Isomap"].Z, study["Isomap"].Z)

@@ -262,11 +262,6 @@ def _result(message: dict[str, Any], send: Send) -> dict[str, Any]:
         return {"error": error_text(error)}
 
 
-def start_thread(work: Callable[..., Any], *arguments: Any) -> None:
-    """Start a thread that waits for worker processes and ends with the program."""
-    threading.Thread(target=work, args=arguments, daemon=True).start()
-
-
 def error_text(error: BaseException, text_of: Callable[[BaseException], str] = str) -> str:
     """Return the text of an error on one line; with its type if it is unexpected."""
     text = " ".join(text_of(error).split()) or "no message"

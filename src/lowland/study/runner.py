@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland import kernels
 from lowland.errors import LowlandError, Stopped
 from lowland.evidence.problem import seeded
 from lowland.math.distances.to_points import distance_matrix
@@ -24,7 +23,6 @@ from lowland.quality import OriginalSpace
 from lowland.quality.kept_neighbors import subsample_size
 from lowland.run.cost import REFERENCE, Size
 from lowland.run.local import LocalRun
-from lowland.run.settings import config, settings
 from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
@@ -32,7 +30,7 @@ from lowland.study.serialization import score_from_plain, trial_from_plain, tria
 from lowland.study.significance import MARGIN
 from lowland.study.table import StudyTable
 from lowland.study.tested import evaluate_map
-from lowland.study.trials import CompileAhead, Worker, fit_trial, keep_shown_rows, unfinished
+from lowland.study.trials import Worker, fit_trial, keep_shown_rows, unfinished
 from lowland.trial.cache import TrialCache, code_version, key_of
 from lowland.trial.fit import SharedInputs
 from lowland.trial.parameters import Planned, Purpose, StudySize
@@ -57,7 +55,6 @@ SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this proc
 LEADING, AGAIN = 2, 3  # best maps that are made again, and how often
 MOST_AGAIN, EVALUATED_AGAIN = 800, 500  # rows from which they are made again at most, and those that are evaluated
 LEAST = 0.1  # seconds of a trial that takes no time to fit
-MOST_PROCESSES = 4  # that compile at once, this one included
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
     "visualize": (FIDELITY, AREA, STABILITY, RELIABLE, REFITTED, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
@@ -102,8 +99,6 @@ class StudyRunner:
         self._shared: SharedInputs | None = None
         self._scorer: EmbeddingScorer | None = None
         self._worker: Worker | None = None
-        self._ahead: CompileAhead | None = None
-        self._compiled = kernels.compiling["seconds"]
         self._keys: dict[str, str] = {}  # of trials in the cache, by name
         self._whole = self._best = -math.inf  # the scores of predictions from all columns, and the best so far
 
@@ -119,12 +114,11 @@ class StudyRunner:
                     self.trials,
                     key=lambda p: (p.method != GIVEN and not traits_named(p.method).linear, times[p.name]),
                 )
-                facts = self._table_facts(order)
+                facts = self._table_facts()
                 if facts.whole is not None:
                     self._whole = self._best = facts.whole.value
                 stage.advance(LEAST)
-                for i, planned in enumerate(order):
-                    self._compile_ahead(order[i + 1 :])
+                for planned in order:
                     trial = done[planned.name] = self._trial(planned)
                     predicted = [s.value for s in trial.scores.values() if s.held_out and (s.n_tested or s.by_fold)]
                     self._best = max([self._best, *predicted])
@@ -136,9 +130,8 @@ class StudyRunner:
             complete = len(done) == len(self.trials)
             return self._finished(done, facts), facts, complete
         finally:
-            for worker in (self._worker, self._ahead):
-                if worker is not None:
-                    worker.close()
+            if self._worker is not None:
+                self._worker.close()
         return self._finished(done, facts), facts, True
 
     def _expected(self, planned: Planned) -> float:
@@ -153,14 +146,6 @@ class StudyRunner:
             size = Size(planned.fitted_rows or n, d, self.data.X.itemsize, classes=classes, budget=2**33)
             return LEAST + sum(REFERENCE.seconds(step) for step in steps_of(est, size))
         return LEAST
-
-    def _compile_ahead(self, trials: Sequence[Planned]) -> None:
-        """If this study had to compile code, and its fits are short, compile for later trials in other processes."""
-        processes = min(settings().thread_count, len(trials), MOST_PROCESSES) - 1
-        is_first = kernels.compiling["seconds"] > self._compiled
-        if is_first and processes > 0 and self._ahead is None and not self.in_worker:
-            fitted = [planned for planned in trials if planned.given is None and planned.why_left_out is None]
-            self._ahead = CompileAhead(fitted, self._shared_inputs(), processes)
 
     def _finished(self, done: dict[str, Trial], facts: TableFacts | None) -> tuple[Trial, ...]:
         """The trials in their order, with the spectrum of the table added and the decisive scores first."""
@@ -180,8 +165,8 @@ class StudyRunner:
             trials.append(trial)
         return tuple(trials)
 
-    def _table_facts(self, trials: Sequence[Planned]) -> TableFacts:
-        """The facts about the table; while they are computed, the code of the trials is compiled, if it must be."""
+    def _table_facts(self) -> TableFacts:
+        """The facts about the table, from the cache if they are there."""
         key = key_of(self._facts_of_key | {"what": "table"})
         kept = self.cache.get(key)
         if kept is not None:
@@ -189,10 +174,6 @@ class StudyRunner:
                 return TableFacts.from_plain(kept[0])
             except (KeyError, TypeError, ValueError):
                 pass  # damaged: computed again
-        if not self.in_worker:
-            with config(progress=False):  # the table is small
-                self._shared_inputs()
-            self._compile_ahead(trials)
         labels = self.data.labels
         encoded = self.size.n_categories > 0 or self.data.counts is not None
         facts = table_facts(self.data.X, labels.codes, self.size.seed, labels.targets, encoded=encoded)
@@ -315,8 +296,6 @@ class StudyRunner:
                 self._worker = self._worker or Worker(shared)
                 trial = self._worker.fit(planned, limit_of_fit, stage.advance, None if left == math.inf else left)
             else:
-                if self._ahead is not None:
-                    self._ahead.wait_for(planned)
                 trial = fit_trial(planned, shared, limit_of_fit, tick=stage.advance)
         cut = trial.status == "timed out" and (self.time_limit is None or left < self.time_limit)
         return self._out_of_time(planned, "during this trial") if cut else trial

@@ -6,7 +6,6 @@ import functools
 import math
 import pickle
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,8 +21,8 @@ from lowland.data.files import mark, remove_leftovers
 from lowland.errors import Stopped, marked_text
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.methods.registry import load_method
-from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text, start_thread
-from lowland.run.progress import COMPILING, Progress, pulse
+from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, error_text
+from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.result import Status, Trial
 from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures
@@ -161,8 +160,9 @@ class Worker:
                 task.seconds = min(limit * (1 + MEASURING), math.inf if most is None else most) + GRACE
 
         task.on_event = fitted
-        outcome = self.start().run(task)
-        if self.process is not None and not self.process.alive:
+        self.process = self.process or WorkerProcess(self.place / "stderr", [__name__])
+        outcome = self.process.run(task)
+        if not self.process.alive:
             self.end()
         if outcome.status == "timed out":
             return unfinished(planned, "timed out", TOO_LONG.format(limit))
@@ -170,11 +170,6 @@ class Worker:
             return unfinished(planned, "failed", outcome.error or "")
         answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # written by our own process
         return unfinished(planned, "failed", answer) if isinstance(answer, str) else answer
-
-    def start(self) -> WorkerProcess:
-        """Return the process; start it if there is none."""
-        self.process = self.process or WorkerProcess(self.place / "stderr", [__name__])
-        return self.process
 
     def end(self) -> None:
         """Kill the process; the next trial starts a new one."""
@@ -212,56 +207,6 @@ def _opened(folder: Path) -> SharedInputs:
     return SharedInputs(
         plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"], mixed, plain["targets"]
     )
-
-
-class CompileAhead:
-    """Processes that fit the trials of a study before their turn, the last one first, to compile what these need.
-
-    Compiled code is cached on disk, where the study finds it: a first study compiles on several cores.
-    """
-
-    def __init__(self, trials: Sequence[Planned], shared: SharedInputs, processes: int) -> None:
-        self._waiting = list(trials)
-        self._busy: dict[str, threading.Event] = {}
-        self._lock = threading.Lock()
-        self._workers = [Worker(shared) for _ in range(processes)]
-        for worker in self._workers:
-            worker.start()  # here: a process ends with the thread that started it
-            start_thread(self._compile, worker)
-
-    def _compile(self, worker: Worker) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    return
-                planned = self._waiting.pop()
-                done = self._busy[planned.name] = threading.Event()
-            try:
-                worker.fit(planned, None)
-            except Exception:  # the study fits the trial again and reports its error
-                return
-            finally:
-                done.set()
-
-    def wait_for(self, planned: Planned) -> None:
-        """Wait if a process compiles for this trial now; otherwise its code is compiled by the one who needs it."""
-        with self._lock:
-            self._waiting = [each for each in self._waiting if each.name != planned.name]
-            done = self._busy.get(planned.name)
-        while done is not None and not done.wait(0.1):
-            pulse()
-
-    def close(self) -> None:
-        """End the processes."""
-        with self._lock:
-            self._waiting = []
-        for worker in self._workers:
-            if worker.process is not None:
-                worker.process.kill()
-        for done in list(self._busy.values()):
-            done.wait()
-        for worker in self._workers:
-            worker.close()
 
 
 class _CompileReporter:
