@@ -233,17 +233,6 @@ def measure_pairs(Q, rows, X, places, p, values):
 
 
 @kernel
-def _part(t, kind, scale):
-    """The contribution of one column."""
-    if kind == 2:
-        return t * t
-    if kind == 1:
-        return 0.0 if t == 0.0 else 1.0
-    t = abs(t) * scale
-    return t if t < 1.0 else 1.0
-
-
-@kernel
 def _add_complete(x, column, kind, scale, w, total):
     """Add a column in which no point is missing."""
     if kind == 2:
@@ -312,25 +301,6 @@ def shared_distances(Q, T, kinds, scales, w, complete, out):
                 _add_incomplete(x, T[c], kinds[c], scales[c], w[c], total, weight)
         for a in range(total.size):
             total[a] = _distance(total[a], common + weight[a], squared, kinds.size)
-
-
-@kernel
-def shared_table(Q, P, places, kinds, scales, w, complete, out):
-    """Write the distances between row Q[i] and the points P[places[i]], (m, k)."""
-    squared = kinds.size > 0 and kinds[0] == 2
-    for i in range(Q.shape[0]):
-        for a in range(places.shape[1]):
-            y, total, common, weight = P[places[i, a]], 0.0, 0.0, 0.0
-            for c in range(kinds.size):
-                t = Q[i, c] - y[c]
-                if np.isnan(t):
-                    continue
-                total += w[c] * _part(t, kinds[c], scales[c])
-                if complete[c]:
-                    common += w[c]
-                else:
-                    weight += w[c]
-            out[i, a] = _distance(total, common + weight, squared, kinds.size)
 
 
 # --- k-d tree ---------------------------------------------------------------------------------------------------------

@@ -35,12 +35,11 @@ class SharedColumns:
         """The rows as float64, ordered values as ranks."""
         return rank_levels(X, self.levels)
 
-    def distances(self, Q: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """The distances of coded rows to some of the points, (m, stop - start); NaN if they share no column."""
+    def distances(self, Q: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The distances of coded rows to some of the points, (m, b); NaN if they share no column."""
         from lowland.kernels.neighbor_search import shared_distances
 
-        T = np.ascontiguousarray(self.points[start:stop].T)
-        out = np.empty((len(Q), T.shape[1]))
+        T, out = np.ascontiguousarray(points.T), np.empty((len(Q), len(points)))
         shared_distances(Q, T, self.kinds, self.scales, self.w, self.complete, out)
         return out
 
@@ -48,17 +47,12 @@ class SharedColumns:
         """The distances of coded rows to all points, (m, n)."""
         out = np.empty((len(Q), len(self.points)))
         for start in range(0, len(self.points), _STRETCH):
-            stop = min(start + _STRETCH, len(self.points))
-            out[:, start:stop] = self.distances(Q, start, stop)
+            out[:, start : start + _STRETCH] = self.distances(Q, self.points[start : start + _STRETCH])
         return out
 
     def of_pairs(self, Q: np.ndarray, places: np.ndarray) -> np.ndarray:
         """The distances of coded row i to the points ``places[i]``, (m, k)."""
-        from lowland.kernels.neighbor_search import shared_table
-
-        out = np.empty(places.shape)
-        shared_table(Q, self.points, places, self.kinds, self.scales, self.w, self.complete, out)
-        return out
+        return np.concatenate([self.distances(Q[i : i + 1], self.points[to]) for i, to in enumerate(places)])
 
 
 def no_shared_column(i: int, j: int, *, other: str = "row") -> DataError:

@@ -94,7 +94,7 @@ class BruteForce(Searcher):
             yield 0, Q
         elif self._shared is not None:
             for start in range(0, n, _STRETCH):
-                D = self._shared.distances(Q, start, min(start + _STRETCH, n))
+                D = self._shared.distances(Q, self._shared.points[start : start + _STRETCH])
                 D[np.isnan(D)] = np.inf  # rows that share no column are no neighbors
                 yield start, D
         elif self._space is None:
