@@ -40,7 +40,7 @@ from lowland.methods.registry import FIRST, find_method, load_method
 from lowland.plain import to_plain
 from lowland.prepare.preparation import prepare_categories
 from lowland.run.local import LocalRun
-from lowland.run.processes import PeakMemory, Send, error_text, is_idle
+from lowland.run.processes import PeakMemory, Send, error_text
 from lowland.run.progress import COMPILING, Progress, watch_compiling
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
@@ -310,18 +310,6 @@ class Reporter:
         write_floats(self.folder / "live.f32", Z)
         self.version += 1
         self.send({"event": "live", "iteration": shot.iteration, "version": self.version, "components": Z.shape[1]})
-
-
-def load_kernels() -> None:
-    """Load compiled code by small fits of methods that descend, as long as no task has arrived."""
-    from lowland.explorer.catalog import catalog
-
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    for method in [each["name"] for each in catalog() if each["live"]][:2]:
-        if is_idle():
-            with contextlib.suppress(Exception), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                load_method(method)(n_components=2, random_state=0).fit(X)
 
 
 # --- quality ---

@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 from lowland.run.processes import Task, TaskOutcome, WorkerProcess
 
-PRELOAD = ("lowland.explorer.tables", "lowland.explorer.maps", "lowland.explorer.maps:load_kernels")
-COMPILING = 0.6  # seconds that a task waits for a process that compiles; loading compiled code takes less
+PRELOAD = ("lowland.explorer.tables", "lowland.explorer.maps")
 SPARE = 1.0  # seconds after which the next spare process is started: the first task has the processor for itself
 REMEDY = "Use fewer rows, or another method, or start the explorer with a larger limit."
 CRASH_REMEDY = "The table is unchanged. Start it again, or use fewer rows."
@@ -169,15 +168,10 @@ class Queue:
         return process.run(task)
 
     def _take(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
-        """Return a spare process, or start one; one that compiles is left to that."""
+        """Return a spare process, or start one."""
         with self._lock:
-            spare = [process for process in self._spare if process.alive]
-        if spare and not any(process.is_free.is_set() for process in spare):
-            spare[0].is_free.wait(COMPILING)
-        with self._lock:  # another task may have taken one meanwhile
-            spare = [process for process in self._spare if process.alive]
-            process = next((process for process in spare if process.is_free.is_set()), None)
-            self._spare = [each for each in spare if each is not process]
+            self._spare = [process for process in self._spare if process.alive]
+            process = self._spare.pop(0) if self._spare else None
             if not self._spare and not self._closed:  # a process ends with the thread that started it
                 loop.call_soon_threadsafe(loop.call_later, SPARE, self.warm)
         return process or self._started()

@@ -83,8 +83,6 @@ class WorkerProcess:
 
     def __init__(self, log: Path, preload: Sequence[str] = ()) -> None:
         self.log = log
-        self.is_free = threading.Event()  # cleared while it compiles code before its first task
-        self.is_free.set()
         self._is_warm = False  # whether its libraries are loaded
         self._log_start = 0  # where the log of the current task begins
         self._events: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
@@ -168,11 +166,8 @@ class WorkerProcess:
         try:
             for line in self._process.stdout:
                 event = json.loads(line)
-                if event["event"] == "warming":
-                    self.is_free.clear()
-                elif event["event"] == "warm":
+                if event["event"] == "warm":
                     self._is_warm = True
-                    self.is_free.set()
                 else:
                     self._events.put(event)
         except (ValueError, KeyError, TypeError, OSError):  # not a message: nobody waits for such a process
@@ -211,8 +206,8 @@ def memory_of(pid: int) -> int:
 def serve_tasks(preload: Sequence[str]) -> None:
     """Work on tasks until the other side closes the pipe.
 
-    ``preload`` are modules to import, and functions to call, as "module:function", before the first task. The first is
-    always loaded, the others only as long as no task has arrived.
+    ``preload`` are modules to import before the first task. The first is always imported, the others only as long as no
+    task has arrived.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the other side, which ends this process
     _end_with_the_parent()
@@ -226,33 +221,19 @@ def serve_tasks(preload: Sequence[str]) -> None:
             os._exit(1)
 
     for i, name in enumerate(preload):
-        if i == 0 or is_idle():
-            if ":" in name:
-                send({"event": "warming"})
+        is_idle = os.name != "posix" or not select.select([sys.stdin], [], [], 0)[0]
+        if i == 0 or is_idle:
             with contextlib.suppress(Exception):
-                found = _found(name)
-                if callable(found):
-                    found()
+                importlib.import_module(name)
     send({"event": "warm"})
     for line in sys.stdin:
         send({"event": "end", **_result(json.loads(line), send)})
 
 
-def is_idle() -> bool:
-    """Whether no task waits for this process."""
-    return os.name != "posix" or not select.select([sys.stdin], [], [], 0)[0]
-
-
-def _found(name: str) -> Any:
-    """The module, or "module:function"."""
-    module, _, function = name.partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, function) if function else found
-
-
 def _result(message: dict[str, Any], send: Send) -> dict[str, Any]:
     try:
-        work = _found(message["task"])
+        module, function = message["task"].split(":")
+        work = getattr(importlib.import_module(module), function)
         send({"event": "begin"})
         return work(message, send) or {}
     except Exception as error:  # a task that fails must not end the process
