@@ -120,11 +120,3 @@ def test_levels_of_a_path_and_of_a_grid():
     line = scipy.sparse.diags_array([np.ones(4), np.ones(4)], offsets=[1, -1])
     grid = scipy.sparse.kronsum(line, line, format="csr")
     assert tuple(graphs.level_shape(grid.indices, grid.indptr)) == (5, 9)  # from corner to corner
-
-
-def test_mirroring_takes_the_smaller_of_both_entries(rng):
-    D = rng.random((130, 130))  # more than one tile
-    expected = np.minimum(D, D.T)
-    graphs.mirror(D, 0, 70)
-    graphs.mirror(D, 70, 130)
-    np.testing.assert_array_equal(D, expected)

@@ -297,19 +297,6 @@ def in_balls(start, to, seeds, size, reach, out):
 
 
 @kernel
-def mirror(D, first, last):
-    """Replace both entries of each pair in rows ``first`` to ``last`` of D (n, n) by the smaller, tile by tile."""
-    tile = 64
-    for top in range(first, last, tile):
-        for left in range(0, top + tile, tile):
-            for i in range(top, min(top + tile, last)):
-                for j in range(left, min(left + tile, i)):
-                    d = min(D[i, j], D[j, i])
-                    D[i, j] = d
-                    D[j, i] = d
-
-
-@kernel
 def distances_via_neighbors(start, to, length, D, by_columns, out):
     """Write the minimum over a row's neighbors v of its distance to v plus the distances D[v] to all others.
 

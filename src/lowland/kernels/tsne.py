@@ -212,25 +212,3 @@ def place_among_all(Y, to, p, dof, inverse_mean, rate, rounds, Z):
                     force[c] -= inverse_mean * w * (z[c] - Y[j, c])
             for c in range(k):
                 z[c] -= rate * force[c]
-
-
-@vector_kernel
-def start_at_best_neighbor(Y, to, p, dof, Z):
-    """Write to each row of Z the place of that neighbor, a row of Y, to which the row's neighbors are nearest.
-
-    It minimizes the loss of the attraction, sum_j p_j log(1 + d_j²/dof), over the places of the neighbors. A mean of
-    the places could lie between two clusters.
-    """
-    for i in range(to.shape[0]):
-        least, best = np.inf, 0
-        for a in range(to.shape[1]):
-            loss = 0.0
-            for e in range(to.shape[1]):
-                d = 0.0
-                for c in range(Y.shape[1]):
-                    d += (Y[to[i, a], c] - Y[to[i, e], c]) ** 2
-                loss += p[i, e] * np.log1p(d / dof)
-            if loss < least:
-                least, best = loss, a
-        for c in range(Y.shape[1]):
-            Z[i, c] = Y[to[i, best], c]

@@ -14,6 +14,7 @@ from lowland.math.embeddings.new_points import (
     LocalRegression,
     PlacedByEdges,
     TSNEPlacing,
+    middle_of,
     regression_weights,
 )
 from lowland.math.embeddings.repulsion import ExactRepulsion
@@ -203,3 +204,8 @@ def test_sparse_rows():
     sparse = LocalRegression.of(MAP, scipy.sparse.csr_array(PLANE), 15)
     np.testing.assert_allclose(sparse(MAP[:9]), dense(MAP[:9]))
     assert abs(sparse.leave_one_out_error() - dense.leave_one_out_error()) < 1e-9
+
+
+def test_a_new_row_starts_at_the_neighbor_in_the_middle_of_the_larger_cluster():
+    Y = np.array([[0.0, 0], [0, 1], [0, 2], [50, 0], [51, 0]])
+    np.testing.assert_array_equal(middle_of(Y, np.full(5, 0.2), 1.0), Y[1])

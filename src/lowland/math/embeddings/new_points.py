@@ -24,7 +24,7 @@ from lowland.kernels import umap as kernels
 from lowland.kernels.descent_steps import adam_rows
 from lowland.kernels.pacmap import attract
 from lowland.kernels.repulsion import place_in_field
-from lowland.kernels.tsne import calibrate, place_among_all, start_at_best_neighbor
+from lowland.kernels.tsne import calibrate, place_among_all
 from lowland.math.embeddings.cross_entropy import RULE, EdgeForces, MapRadii
 from lowland.math.embeddings.descent import RowBlocks, as_places
 from lowland.math.embeddings.fuzzy_graph import FuzzyGraph, memberships
@@ -215,6 +215,16 @@ class NearestByDistances:
         return k_smallest(to_numpy(X)[:, self.kept], self.k)
 
 
+def middle_of(Y: np.ndarray, p: np.ndarray, dof: float) -> np.ndarray:
+    """Return the row of Y that minimizes the loss of the attraction, sum_j p_j log(1 + d_j²/dof), to all its rows.
+
+    A mean of the rows could lie between two clusters.
+    """
+    from scipy.spatial.distance import cdist
+
+    return Y[np.argmin((np.log1p(cdist(Y, Y, "sqeuclidean") / dof) * p).sum(axis=1))]
+
+
 @dataclass(frozen=True)
 class TSNEPlacing:
     """Maps a slab of new rows to coordinates."""
@@ -241,7 +251,8 @@ class TSNEPlacing:
             return Z
         to = to.astype(np.int64)
         calibrate(np.arange(m + 1) * k, length.ravel(), math.log(self.perplexity), 1e-7, 0, m, P)
-        start_at_best_neighbor(self._map, to, P.reshape(m, k), self.dof, Z)
+        for i, near in enumerate(self._map[to]):
+            Z[i] = middle_of(near, P.reshape(m, k)[i], self.dof)
         self._descend(to, self.exaggeration * P.reshape(m, k), Z)
         equal = length[:, 0] == 0  # equal training rows may have several places, near each other
         Z[equal] = np.nanmedian(np.where((length[equal] == 0)[:, :, None], self._map[to[equal]], np.nan), axis=1)

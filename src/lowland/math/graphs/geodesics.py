@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
@@ -35,13 +35,14 @@ from lowland.run.run import Run
 
 PathMethod = Literal["auto", "FW", "D"]
 
-_SWEEPS, _TILE = 4, 2048  # between two looks at whether a path became shorter; rows that are mirrored at a time
+_SWEEPS = 4  # between two looks at whether a path became shorter
 IN_DOUBLE = 4096  # points up to which paths are summed in float64; above, in float32, which halves the memory
 _LANES = 16  # sources processed at once: as many float32 as fit in a cache line
 _AT_ONCE = 4  # blocks of sources per task: Ctrl-C waits for one task at most
 _FINE = 0.25  # width of a bucket, in mean edge lengths: narrower ones are empty, wider ones relax edges too early
 _MOST_BUCKETS = 4096
-_TOGETHER = 512  # rows that are symmetrized in one task
+_TOGETHER = 512  # rows that are scaled in one task
+_TILE, _TILE_ON_DEVICE = 64, 2048  # rows that are symmetrized at a time: in the cache, on a device
 _SINGLE = 100  # powers of two within which float32 is safe from overflow and underflow
 SAMPLE = 1000  # points sampled where all pairs are compared
 _ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
@@ -198,9 +199,8 @@ def _by_sweeps(graph: NeighborGraph, home: Array, dtype: np.dtype) -> Array | No
         changed[:] = 0
         for _ in range(_SWEEPS):
             relax(start, to, length, D, changed)
-    for a, b in itertools.combinations_with_replacement(slices(n, _TILE), 2):
-        least = xp.minimum(D[a, b], D[b, a].T)  # sums from one end or from the other may round differently
-        D[a, b], D[b, a] = least, least.T
+    for rows in slices(n, _TILE_ON_DEVICE):
+        _keep_smaller(D, rows)
     return D
 
 
@@ -224,19 +224,23 @@ def _by_buckets(graph: NeighborGraph, run: Run, sources: np.ndarray | None, dtyp
 
     run.each("geodesic distances", slices(m, _AT_ONCE * lanes), piece)
     if sources is None:
-        _mirror(D, run)  # sums from one end or from the other may round differently
+        _mirror(D, run)
     return D
 
 
 def _mirror(D: np.ndarray, run: Run) -> None:
-    """Replace both entries of each pair by the smaller one."""
-    run.each("symmetrizing distances", slices(len(D), _TOGETHER), lambda part: kernels.mirror(D, part.start, part.stop))
+    run.each("symmetrizing distances", slices(len(D), _TILE), partial(_keep_smaller, D))
+
+
+def _keep_smaller(D: Array, rows: slice) -> None:
+    """Replace both entries of each pair by the smaller: sums from one end or from the other may round differently."""
+    least = xp_of(D).minimum(D[rows, : rows.stop], D[: rows.stop, rows].T)
+    D[rows, : rows.stop], D[: rows.stop, rows] = least, least.T
 
 
 def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Return the symmetrized distances between landmarks, (m, m), from those to all, (m, n), and update these."""
-    S = np.ascontiguousarray(D[:, marks])
-    kernels.mirror(S, 0, len(S))
+    S = np.minimum(D[:, marks], D[:, marks].T)
     D[:, marks] = S
     return S
 
