@@ -60,24 +60,6 @@ def draw_candidates(n, seed, width, a, b, drawn):
 
 
 @kernel
-def choose_second(values, drawn, width, second):
-    """Write to ``second`` (m, s) the one with the second smallest value of each ``width`` rows that were drawn.
-
-    Of equal values, the first counts as smaller, and a missing value is the largest.
-    """
-    for i in range(second.shape[0]):
-        for group in range(second.shape[1]):
-            nearest, runner, low, next_low = -1, -1, np.inf, np.inf
-            for at in range(group * width, (group + 1) * width):
-                value = values[i, at]
-                if nearest < 0 or value < low:
-                    nearest, runner, low, next_low = at, nearest, value if value == value else np.inf, low
-                elif runner < 0 or value < next_low:
-                    runner, next_low = at, value if value == value else np.inf
-            second[i, group] = drawn[i, nearest if runner < 0 else runner]
-
-
-@kernel
 def draw_further(n, seed, start, to, first, further, a, b):
     """Write random rows that are not neighbors of rows a to b: those of row i at ``first[i]:first[i + 1]``."""
     for i in range(a, b):

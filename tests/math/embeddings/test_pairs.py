@@ -4,7 +4,7 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 
 from lowland.errors import DataError
-from lowland.kernels.pacmap import choose_second, draw_candidates
+from lowland.kernels.pacmap import draw_candidates
 from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.pairs import (
     LocalAdjustment,
@@ -48,19 +48,6 @@ def test_neighbors_have_the_smallest_scaled_distances():
     scaled = D**2 / np.outer(sigma, sigma)
     for i, chosen in enumerate(rows_of(scaled_neighbors(graph, scales, 10, run()))):
         assert list(chosen) == list(near[i][np.argsort(scaled[i, near[i]], kind="stable")[:10]])
-
-
-@pytest.mark.parametrize("width", [1, 2, 6])
-def test_the_second_of_a_group_is_that_of_a_stable_sort(width):
-    rng = np.random.default_rng(width)
-    values, drawn = rng.integers(0, 4, (200, 3 * width)).astype(float), rng.integers(0, 99, (200, 3 * width))
-    values[rng.random(values.shape) < 0.2] = np.nan
-    values[rng.random(values.shape) < 0.1] = np.inf
-    second = np.empty((200, 3), dtype=np.int64)
-    choose_second(values, drawn, width, second)
-    order = np.argsort(np.nan_to_num(values, nan=np.inf, posinf=np.inf).reshape(200, 3, width), axis=2, kind="stable")
-    wanted = np.take_along_axis(drawn.reshape(200, 3, width), order[:, :, min(1, width - 1), None], axis=2)
-    np.testing.assert_array_equal(second, wanted[:, :, 0])
 
 
 def test_a_mid_near_row_is_the_second_nearest_of_six():

@@ -22,7 +22,6 @@ from lowland.errors import DataError
 from lowland.kernels import pacmap
 from lowland.kernels.neighbor_search import measure_table
 from lowland.kernels.pacmap import (
-    choose_second,
     draw_candidates,
     draw_further,
     list_at_both_ends,
@@ -169,9 +168,10 @@ def mid_near_pairs(
     def choose(rows: slice) -> np.ndarray:
         drawn = np.empty((rows.stop - rows.start, count * width), dtype=np.int32)
         draw_candidates(n, seed, width, rows.start, rows.stop, drawn)
-        second = np.empty((len(drawn), count), dtype=np.int32)
-        choose_second(measure(rows, drawn), drawn, width, second)
-        return second
+        order = np.argsort(measure(rows, drawn).reshape(-1, width), axis=1, kind="stable")  # a missing value is last
+        return np.take_along_axis(drawn.reshape(-1, width), order[:, min(1, width - 1), None], axis=1).reshape(
+            -1, count
+        )
 
     return Pairs.of_table(np.concatenate(run.each("drawing mid-near pairs", slices(n, step), choose)))
 
