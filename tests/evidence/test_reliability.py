@@ -279,8 +279,31 @@ def test_sparse_rows_and_distances() -> None:
     model = lowland.ClassicalMDS(2, metric="precomputed").fit(D)
     distances = lowland.reliability(model, D)
     assert distances.p_values.shape == (60,)
-    with pytest.raises(DataError, match="Pass the rows"):
-        distances.clusters(np.arange(60) % 3)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+def test_clusters_of_a_map_of_distances(metric: str) -> None:
+    model = lowland.ClassicalMDS(2, metric="precomputed")
+    separate = 0
+    for seed in range(6):
+        X = noise(100, 6, seed)
+        D = cdist(X, X, metric)
+        found = lowland.reliability(model.fit(D), D)
+        halves = found.problem.Z[:, 0] > np.median(found.problem.Z[:, 0])
+        separate += any(c.verdict == "separate" for c in found.clusters(halves))
+    assert separate <= 1  # of 6: in the long run at most 5%
+    X, y = planted(120, 0)
+    D = cdist(X, X, metric)
+    assert [c.verdict for c in lowland.reliability(model.fit(D), D).clusters(y)] == ["separate"] * 3
+
+
+def test_maps_of_counts() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = rng.poisson(np.exp(1 + rng.standard_normal((3, 10)))[y])
+    found = lowland.reliability(lowland.CorrespondenceAnalysis(2).fit(X), X, null="gaussian")
+    assert found.p_values.shape == (120,)
+    assert [c.verdict for c in found.clusters(y)] == ["separate"] * 3
 
 
 def test_labels_of_a_supervised_method() -> None:

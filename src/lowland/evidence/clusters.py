@@ -10,8 +10,7 @@ import numpy as np
 from lowland.arrays.namespace import is_sparse
 from lowland.arrays.random import spawned_seeds
 from lowland.data.open import as_vector
-from lowland.errors import DataError
-from lowland.evidence.nulls import draw_null
+from lowland.evidence.nulls import distances, draw_null, principal_coordinates
 from lowland.evidence.problem import MapProblem, fit_each
 from lowland.math.statistics.labels import classes_of, missing_labels
 
@@ -109,26 +108,26 @@ def test_clusters(
     sizes = np.bincount(codes[codes >= 0], minlength=len(names))
     if (sizes >= _LEAST_SIZE).sum() < 2:
         return []
-    if problem.pairwise:
-        raise DataError("The test of clusters needs rows, but this map was made from distances. Pass the rows.")
     rng = np.random.default_rng(seed)
     picked = np.arange(problem.n)
     if problem.n > MOST_ROWS:
         picked = np.sort(rng.permutation(problem.n)[:MOST_ROWS])
     part = problem.part(picked)
-    rows = _plain(part.X)
-    filled, nearest = _fillings(rows, codes[picked], len(names), rng)
+    rows = principal_coordinates(part.X) if problem.pairwise else _plain(part.X)
+    # principal coordinates have one unit: the first of them, not all with the same weight as columns have
+    most = _most_columns(len(rows) * (FOLDS - 1) // FOLDS) if problem.pairwise else rows.shape[1]
+    filled, nearest = _fillings(rows[:, :most], codes[picked], len(names), rng)
 
     def emptiest(seed: Any) -> float:
         """The emptiest space around any cluster in a map of a Gaussian."""
         rng = np.random.default_rng(seed)
-        X = draw_null(rows, "gaussian", rng)
-        _, Z = problem.embed(X, part.y, int(rng.integers(2**31 - 1)))
+        X = draw_null(rows, "gaussian", rng, counts=problem.counts)
+        _, Z = problem.embed(distances(X) if problem.pairwise else X, part.y, int(rng.integers(2**31 - 1)))
         there = np.isfinite(Z).all(axis=1)
         null_codes, null_names = find_clusters(Z[there], None if found else len(names))
         if len(null_names) < 2:  # no clusters to compare with: cut the map into as many as there are
             null_codes, null_names = find_clusters(Z[there], len(names))
-        null_filled, _ = _fillings(X[there], null_codes, len(null_names), rng)
+        null_filled, _ = _fillings(X[there, :most], null_codes, len(null_names), rng)
         return float(np.nanmin(null_filled, initial=1.0))
 
     null = fit_each(problem.method, "testing clusters", spawned_seeds(rng, NULL_MAPS), emptiest)
@@ -189,6 +188,11 @@ def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Gener
     return fullest, nearest
 
 
+def _most_columns(n: int) -> int:
+    """The largest number of columns whose covariance n rows determine well enough."""
+    return max(1, min(_MOST_COLUMNS, n // 5))
+
+
 def _discriminate(
     X: np.ndarray, codes: np.ndarray, held_out: np.ndarray, tested: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -199,7 +203,7 @@ def _discriminate(
     center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     X, held_out = (X - center) / scale, (held_out - center) / scale
-    most = max(1, min(_MOST_COLUMNS, len(X) // 5))
+    most = _most_columns(len(X))
     if most < X.shape[1]:
         axes = np.linalg.svd(X, full_matrices=False)[2][:most].T
         X, held_out = X @ axes, held_out @ axes

@@ -13,25 +13,40 @@ from lowland.run.settings import require_memory
 
 Null = Literal["independent", "gaussian"]
 _CELLS = 1 << 20  # numbers that are drawn at a time
+_ROUNDING = 1e-6  # size of a principal coordinate, relative to the first, below which it is rounding error
 _MOST_COLUMNS = 3000  # for a covariance matrix of sparse columns
 
 
-def draw_null(X: Any, null: Null, rng: np.random.Generator, *, pairwise: bool = False) -> Any:
+def draw_null(X: Any, null: Null, rng: np.random.Generator, *, pairwise: bool = False, counts: bool = False) -> Any:
     """Return a table of the same shape without structure.
 
     "independent" permutes each column by itself: every column keeps its values, and no column depends on another.
     "gaussian" draws from a normal distribution with the mean and covariance of the rows: linear dependence stays, and
-    nothing else. Distances are first turned into principal coordinates, whose columns are permuted or redrawn.
+    nothing else, and for a method of counts its negative values become 0. Distances are first turned into principal
+    coordinates, whose columns are permuted or redrawn.
     """
     n, d = X.shape
     if pairwise:
-        require_memory(4.0 * X.nbytes, "Null data for these distances", "Test a sample of the rows")
-        return _distances(draw_null(to_numpy(classical_scaling(X, len(X), whole=True).Z), null, rng))
+        return distances(draw_null(principal_coordinates(X), null, rng))
     if is_sparse(X) and null == "independent":
         return _permuted_sparse(X, rng)
     bytes_each = X.dtype.itemsize if null == "independent" or X.dtype.kind == "f" else 8
     require_memory(float(n) * d * bytes_each, "A table of null data", "Reduce the columns first, or test a sample")
-    return _gaussian(X, rng) if null == "gaussian" else _permuted(X, rng)
+    if null == "independent":
+        return _permuted(X, rng)
+    drawn = _gaussian(X, rng)
+    return np.maximum(drawn, 0, out=drawn) if counts else drawn
+
+
+def principal_coordinates(D: np.ndarray) -> np.ndarray:
+    """Return points with these distances, as far as they are Euclidean: all coordinates of classical scaling.
+
+    The coordinate of the largest variance comes first. Those that are rounding errors are left out.
+    """
+    require_memory(4.0 * D.nbytes, "Null data for these distances", "Test a sample of the rows")
+    Z = np.asarray(to_numpy(classical_scaling(D, len(D), whole=True).Z))
+    size = np.abs(Z).max(axis=0)
+    return Z[:, size >= _ROUNDING * size[0]]
 
 
 def _permuted(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -73,7 +88,8 @@ def _gaussian(X: Any, rng: np.random.Generator) -> np.ndarray:
     return out
 
 
-def _distances(Y: np.ndarray) -> np.ndarray:
+def distances(Y: np.ndarray) -> np.ndarray:
+    """Return the distances of all pairs of points."""
     from scipy.spatial.distance import cdist
 
     D = cdist(Y, Y)

@@ -13,6 +13,7 @@ from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError
 from lowland.math.distances.metrics import Metric
+from lowland.methods.base.traits import traits_of
 from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.inputs import check_same_rows, open_coordinates
 from lowland.run.local import LocalRun
@@ -45,6 +46,11 @@ class MapProblem:
     def pairwise(self) -> bool:
         """Whether X holds distances."""
         return self.metric == "precomputed"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the method reads counts, which are not negative."""
+        return traits_of(self.method).reads == "counts"
 
     def rows(self, picked: np.ndarray) -> Any:
         """The rows, or the distances among them, at some places."""

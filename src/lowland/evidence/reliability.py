@@ -272,7 +272,7 @@ def _null_preservation(problem: MapProblem, null: Null, rng: np.random.Generator
 
     def measure(seed: Any) -> np.ndarray:
         rng = np.random.default_rng(seed)
-        X = draw_null(problem.X, null, rng, pairwise=problem.pairwise)
+        X = draw_null(problem.X, null, rng, pairwise=problem.pairwise, counts=problem.counts)
         _, Z = problem.embed(X, problem.y, int(rng.integers(2**31 - 1)))
         there = np.flatnonzero(np.isfinite(Z).all(axis=1))
         references = there[choose_references(len(there), rng)]

@@ -37,7 +37,7 @@ def run(
             show.report(to_plain(facts | {"seconds": time.perf_counter() - started}), _print_sweep)
             return
         found = test(est, rows, null=null, random_state=random_state)
-    groups = found.clusters() if clusters and not found.problem.pairwise else []
+    groups = found.clusters() if clusters else []
     written = None if to is None else tables.write_table([_columns(found, to)], to, _names(to))
     facts = {
         "file": str(file), "model": str(model), "class": type(est).__name__, "rows": found.problem.n, "null": null,
