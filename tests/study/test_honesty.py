@@ -62,6 +62,18 @@ def test_no_claim_where_there_is_nothing_to_claim(table, methods):
     assert claims(table, methods) <= binom.ppf(0.999, RUNS, 0.05)
 
 
+def plane(rng):
+    """Points near a plane in 20 columns."""
+    return 2 * rng.normal(size=(100, 2)) @ rng.normal(size=(2, 20)) + rng.normal(size=(100, 20))
+
+
+def test_a_true_difference_is_claimed():
+    def methods(seed):
+        return ["pca", ("projection", GaussianRandomProjection(2, random_state=seed))]
+
+    assert claims(plane, methods) >= 0.75 * RUNS  # about nine of ten
+
+
 def test_noise_is_called_noise_and_structure_is_not():
     advice = compare(noise(np.random.default_rng(1)), methods=["pca"], cache=False).advice[0]
     assert advice.trial is None

@@ -52,7 +52,7 @@ from lowland.trial.scores import (
 )
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
-LEADING, AGAIN = 2, 3  # best maps that are made again, and how often
+LEADING, AGAIN = 2, 5  # best maps that are made again, and how often
 MOST_AGAIN, EVALUATED_AGAIN = 800, 500  # rows from which they are made again at most, and those that are evaluated
 LEAST = 0.1  # seconds of a trial that takes no time to fit
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
