@@ -340,6 +340,8 @@ def test_no_clusters_to_test() -> None:
     found = lowland.reliability(PCA(2).fit(X), X)
     assert found.clusters(np.zeros(60, dtype=int)) == []
     assert found.clusters([None] * 60) == []
+    for none in ("", None, "-1"):
+        assert found.clusters(["a"] * 30 + [none] * 30) == []
 
 
 @pytest.mark.filterwarnings("ignore:Stopped by Ctrl-C")

@@ -73,7 +73,7 @@ class Cluster:
 def label_codes(labels: Any, kept: np.ndarray) -> tuple[np.ndarray, list[Any]]:
     """The cluster of each row with coordinates as an index, -1 for none, and the labels."""
     values = as_vector(labels, len(kept), "labels")[kept]
-    none = missing_labels(values) | (values == -1 if values.dtype.kind in "if" else values == "-1")
+    none = missing_labels(values) | np.isin(values.astype(str), ("-1", "-1.0", ""))
     codes = np.full(len(values), -1)
     if not (~none).any():
         return codes, []

@@ -111,8 +111,8 @@ class Reliability:
         Parameters
         ----------
         labels : array-like of shape (n,) or None, default None
-            Cluster of each row, such as those a user sees in the map. -1 or a missing label: no cluster. None means
-            dense regions of the map (HDBSCAN).
+            Cluster of each row, such as those a user sees in the map. -1, an empty string or a missing label: no
+            cluster. None means dense regions of the map (HDBSCAN).
 
         Returns
         -------
