@@ -279,6 +279,7 @@ def test_sparse_rows_and_distances() -> None:
     model = lowland.ClassicalMDS(2, metric="precomputed").fit(D)
     distances = lowland.reliability(model, D)
     assert distances.p_values.shape == (60,)
+    assert "principal coordinates permuted" in distances.summary
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock"])

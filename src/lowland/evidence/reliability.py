@@ -130,7 +130,8 @@ class Reliability:
     @cached_property
     def summary(self) -> str:
         """A paragraph to quote."""
-        kind = "columns permuted independently" if self.null == "independent" else "a Gaussian of the same covariance"
+        permuted = f"{'principal coordinates' if self.problem.pairwise else 'columns'} permuted independently"
+        kind = permuted if self.null == "independent" else "a Gaussian of the same covariance"
         maps = "one map" if self.null_maps == 1 else f"{self.null_maps} maps"
         by = f" by {type(self.problem.method).__name__}" if self.problem.borrowed else ""
         low, high = self.interval

@@ -84,8 +84,8 @@ class Sweep:
         (low, high), (least, most) = best.interval, best.stability_interval
         text = (
             f"{best.name} keeps neighbors best: {best.score:.0%} of the ten nearest in the data are among the ten "
-            f"nearest in the map (95% confidence interval {low:.0%} to {high:.0%}), and {best.stability:.0%} of these "
-            f"stay when the map is made again ({least:.0%} to {most:.0%})."
+            f"nearest in the map (95% confidence interval {low:.0%} to {high:.0%}), and {best.stability:.0%} of the "
+            f"ten nearest in the map stay when it is made again ({least:.0%} to {most:.0%})."
         )
         if len(good) > 1:
             text += f" Equivalent to it: {', '.join(s.name for s in good if s is not best)}."
