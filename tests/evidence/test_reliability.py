@@ -22,7 +22,7 @@ import lowland
 from lowland import PCA, quality
 from lowland.cli.main import cli
 from lowland.data import load_dataset
-from lowland.errors import DataError, LowlandError, MemoryBudgetError, ParameterError
+from lowland.errors import DataError, DataTypeError, LowlandError, MemoryBudgetError, ParameterError
 from lowland.evidence.nulls import draw_null
 from lowland.evidence.reliability import null_p_values
 from lowland.quality.kept_neighbors import choose_references, neighbors_that_stay, preserved_neighbors, subsample_size
@@ -311,6 +311,31 @@ def test_labels_of_a_supervised_method() -> None:
     X, y = planted(90, 0)
     found = lowland.reliability(lowland.LinearDiscriminantAnalysis(n_components=2).fit(X, y), X, y)
     assert found.fraction("unreliable") < 0.2
+
+
+def test_a_map_that_keeps_everything_is_not_unreliable() -> None:
+    X = load_dataset("iris").X
+    found = lowland.reliability(PCA(4).fit(X), X)
+    assert found.preservation.mean() > 0.98
+    assert found.fraction("unreliable") < 0.05
+    assert "no better than with independent columns" not in found.summary
+    assert "as many dimensions as the data" in found.summary
+
+
+def test_categories_have_no_neighbors_by_numbers(tmp_path) -> None:
+    table = tmp_path / "x.csv"
+    table.write_text("a,n\n" + "".join(f"{'xyz'[i % 3]},{i % 7}\n" for i in range(60)))
+    model = lowland.FactorAnalysisOfMixedData(2).fit(table)
+    frame = pd.read_csv(table)
+    with pytest.raises(DataTypeError, match="TablePreparer"):
+        lowland.reliability(model, frame)
+    assert lowland.reliability(model.transform(frame), lowland.TablePreparer().fit_transform(frame)).p_values.shape == (
+        60,
+    )
+    lowland.save(model, tmp_path / "m.lowland")
+    with pytest.raises(SystemExit) as end:
+        cli.main(["reliability", str(tmp_path / "m.lowland"), str(table)])
+    assert end.value.code == 1
 
 
 def test_rows_without_coordinates_have_no_p_value() -> None:

@@ -36,6 +36,7 @@ class MapProblem:
     borrowed: bool  # whether the coordinates were made elsewhere, and ``method`` stands in for the unknown one
     model: Any = None  # the fitted model
     units: np.ndarray | None = None  # (d,): the model's own scale of the columns, by which X is divided
+    coded: bool = False  # whether some columns of X are codes of categories
 
     @property
     def n(self) -> int:
@@ -51,6 +52,15 @@ class MapProblem:
     def counts(self) -> bool:
         """Whether the method reads counts, which are not negative."""
         return traits_of(self.method).reads == "counts"
+
+    def check_neighbors(self) -> None:
+        """Raise an error if rows have no neighbors, since codes of categories are no numbers."""
+        if self.coded:
+            raise DataTypeError(
+                "Some columns contain categories, so rows have no neighbors by numbers. Test the coordinates with the "
+                "encoded columns: lowland.reliability(model.transform(X), lowland.TablePreparer().fit_transform(X)). "
+                "Or fit a method to encoded columns (lowland fit --prepare auto)."
+            )
 
     def rows(self, picked: np.ndarray) -> Any:
         """The rows, or the distances among them, at some places."""
@@ -91,6 +101,7 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
     return MapProblem(
         table, np.asarray(Z, dtype=np.float64), made_by, labels, metric, kept, names,
         not fitted and method is None, reducer if fitted else None, units,
+        any(each is not None for each in rows.levels or ()),
     )  # fmt: skip
 
 

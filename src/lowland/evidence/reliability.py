@@ -32,6 +32,7 @@ LEVEL = 0.05
 REFITS = SUBSAMPLES  # maps of subsamples
 _NULL_POINTS, _MOST_NULL_MAPS = 5000, 20  # values of null points to compare with; null maps at most
 _LIKE_NOISE = 0.4  # unreliable fraction; half in a map of null data
+_KEPT = 0.9  # fraction of its neighbors from which on a point is not unreliable, whatever null points keep
 _PLACED = 500  # rows that transform places after each refit, at most
 _NOT_BETTER = {
     "independent": " On the whole this is no better than with independent columns. Test clusters before you "
@@ -39,6 +40,10 @@ _NOT_BETTER = {
     "gaussian": " On the whole this is no better than with correlated Gaussian columns. The map shows no structure "
     "beyond that.",
 }
+_WHOLE = (
+    " The map keeps nearly all neighbors, and so do maps of null data: it has about as many dimensions as the data, so "
+    "this test says nothing about structure. Test clusters, or a map with fewer dimensions."
+)
 RELIABLE, UNCERTAIN, UNRELIABLE = "reliable", "uncertain", "unreliable"
 CLASSES = (RELIABLE, UNCERTAIN, UNRELIABLE)
 
@@ -59,7 +64,7 @@ class Reliability:
         about 5% are false discoveries.
     classes : array of shape (n,) of str
         "reliable" means q ≤ 0.05. "unreliable" means p > 0.5, so that at least half of the points in maps of null data
-        do as well. Otherwise "uncertain".
+        do as well, and that the point loses more than a tenth of its neighbors. Otherwise "uncertain".
     stability : array of shape (n,)
         Fraction of each point's neighbors in the map that stay its neighbors when the map is made again from other
         subsamples of the rows and with other seeds, corrected for chance: 0 to 1.
@@ -139,12 +144,14 @@ class Reliability:
         text = (
             f"{share[RELIABLE]} of the {self.problem.n:,} points keep their neighbors better than points in {maps} of "
             f"null data{by} ({kind}; false discovery rate {LEVEL:.0%}), {share[UNCERTAIN]} are uncertain, and "
-            f"{share[UNRELIABLE]} do no better than the median of the null. When the map is made again from "
-            f"subsamples, {100 * self.score:.0f}% of the neighbors stay beyond chance (95% confidence interval "
+            f"{share[UNRELIABLE]} are unreliable (no better than the median of the null). When the map is made again "
+            f"from subsamples, {100 * self.score:.0f}% of the neighbors stay beyond chance (95% confidence interval "
             f"{100 * low:.0f}% to {100 * high:.0f}%)."
         )
         if self.fraction(RELIABLE) <= LEVEL and self.fraction(UNRELIABLE) >= _LIKE_NOISE:
             text += _NOT_BETTER[self.null]
+        elif self.fraction(RELIABLE) <= LEVEL and float(np.nanmean(self.preservation)) >= _KEPT:
+            text += _WHOLE
         return text
 
     def __repr__(self) -> str:
@@ -227,12 +234,14 @@ def reliability(
     rng = generator(0 if random_state is None else random_state)
     seed = int(rng.integers(2**31 - 1))
     problem = open_problem(model, X, y, method)
+    problem.check_neighbors()
     references = choose_references(problem.n, rng)
     observed = preserved_neighbors(problem.X, problem.Z, references, problem.metric)
     reference, maps = _null_preservation(problem, null, rng)
     p = null_p_values(observed, reference)
     q = false_discovery_rates(p)
-    classes = np.where(q <= LEVEL, RELIABLE, np.where(p > 0.5, UNRELIABLE, UNCERTAIN))
+    lost = (p > 0.5) & (observed.min(axis=1) < _KEPT)
+    classes = np.where(q <= LEVEL, RELIABLE, np.where(lost, UNRELIABLE, UNCERTAIN))
     stable = _refit(problem, rng)
 
     def spread(values: np.ndarray) -> np.ndarray:

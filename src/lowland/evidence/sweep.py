@@ -194,6 +194,7 @@ def _settings(methods: list[Any], values: dict[str, Any]) -> list[tuple[str, dic
 
 def _whole_map(name: str, parameters: dict[str, Any], method: Any, X: Any, y: Any, seed: int) -> MapProblem:
     problem = open_problem(embed(method, X, y, seed)[1], X, y, method)
+    problem.check_neighbors()
     if not problem.kept.all():
         raise DataError(
             f"{name}: {len(problem.kept) - problem.n} rows have no coordinates, so that settings cannot be compared. "
