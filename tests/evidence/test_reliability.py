@@ -453,6 +453,25 @@ def test_estimators_of_others_are_fitted_one_after_another() -> None:
     assert len(most) == 31  # the map, 20 of null data, 10 of subsamples
 
 
+def test_an_estimator_needs_no_more_than_parameters_and_a_fit() -> None:
+    class Plain:
+        def get_params(self, deep=True):
+            return {}
+
+        def set_params(self, **params):
+            return self
+
+        def fit_transform(self, X, y=None):
+            return X[:, :2]
+
+        def fit(self, X, y=None):
+            self.embedding_ = self.fit_transform(X)
+            return self
+
+    X, y = planted(60, 0)
+    assert lowland.reliability(Plain().fit(X), X).clusters(y)[0].size == 20
+
+
 # --- command line ---
 
 

@@ -13,6 +13,7 @@ from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError
 from lowland.math.distances.metrics import Metric
+from lowland.methods.base.method import Method
 from lowland.methods.base.traits import traits_of
 from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.inputs import check_same_rows, open_coordinates
@@ -51,7 +52,7 @@ class MapProblem:
     @property
     def counts(self) -> bool:
         """Whether the method reads counts, which are not negative."""
-        return traits_of(self.method).reads == "counts"
+        return isinstance(self.method, Method) and traits_of(self.method).reads == "counts"
 
     def check_neighbors(self) -> None:
         """Raise an error if rows have no neighbors, since codes of categories are no numbers."""
@@ -128,8 +129,6 @@ def fit_each(method: Any, name: str, tasks: Sequence[Task], work: Callable[[Task
     Methods that are not ours, or that call a user's function, are fitted one after another: they may not be safe in
     threads.
     """
-    from lowland.methods.base.method import Method
-
     run = LocalRun()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of maps that nobody sees; the map itself gave its own
