@@ -55,12 +55,11 @@ class MapProblem:
         return isinstance(self.method, Method) and traits_of(self.method).reads == "counts"
 
     def check_neighbors(self) -> None:
-        """Raise an error if rows have no neighbors, since codes of categories are no numbers."""
+        """Raise an error if rows have no neighbors, since codes of categories have no distances."""
         if self.coded:
             raise DataTypeError(
-                "Some columns contain categories, so rows have no neighbors by numbers. Test the coordinates with the "
-                "encoded columns: lowland.reliability(model.transform(X), lowland.TablePreparer().fit_transform(X)). "
-                "Or fit a method to encoded columns (lowland fit --prepare auto)."
+                "Some columns contain categories, so rows have no nearest neighbors. Encode these columns first, with "
+                "`lowland.TablePreparer`, and pass the encoded table instead, or fit the method to it."
             )
 
     def rows(self, picked: np.ndarray) -> Any:
