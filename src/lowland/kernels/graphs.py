@@ -1,11 +1,11 @@
-"""Loops over a sparse matrix (CSR) and its graph, sums of small matrices, and shortest paths from many sources at once.
+"""Loops over a sparse matrix (CSR) and its graph, and shortest paths from many sources at once.
 
 The edges of point i are ``to[start[i]:start[i + 1]]``.
 """
 
 import numpy as np
 
-from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.compile import kernel
 from lowland.kernels.neighbor_search import sort_by_value
 
 # --- sparse graphs ----------------------------------------------------------------------------------------------------
@@ -96,73 +96,6 @@ def filter_step(values, indices, indptr, first, last, Y, Z, scale, center, back)
                 sums[c] += value * Y[j, c]
         for c in range(sums.size):
             Z[i, c] = scale * (sums[c] - center * Y[i, c]) - back * Z[i, c]
-
-
-@kernel
-def label_components(start, to, label):
-    """Write the connected component of each point, numbered in the order of their first points; return their number."""
-    n = label.size
-    root = np.arange(n)
-    for i in range(n):
-        for a in range(start[i], start[i + 1]):
-            x, y = i, np.int64(to[a])
-            while root[x] != x:
-                root[x] = root[root[x]]
-                x = root[x]
-            while root[y] != y:
-                root[y] = root[root[y]]
-                y = root[y]
-            root[max(x, y)] = min(x, y)
-    count = 0
-    for i in range(n):
-        if root[i] == i:
-            label[i] = count
-            count += 1
-        else:
-            label[i] = label[root[i]]  # a lower index, labeled before
-    return count
-
-
-# --- sums of small matrices -------------------------------------------------------------------------------------------
-
-
-@vector_kernel
-def count_entries(first, last, start, to, mine, sets, marks, counts):
-    """Count, for each point of a range, the points that share a set with it; ``marks`` (n,) is workspace, all -1."""
-    for p in range(first, last):
-        count = 0
-        for e in range(mine[p], mine[p + 1]):
-            s = sets[e]
-            for a in range(start[s], start[s + 1]):
-                if marks[to[a]] != p:
-                    marks[to[a]] = p
-                    count += 1
-        counts[p] = count
-
-
-@vector_kernel
-def sum_matrices(first, last, start, to, bases, L, mine, sets, places, marks, sums, begin, columns, values):
-    """Write rows of the sum of the matrices, each at the points of its set; columns ascend within a row.
-
-    Point p is a member of the sets ``sets[mine[p]:mine[p + 1]]``, at the corresponding ``places``.
-    """
-    for p in range(first, last):
-        at = begin[p]
-        for e in range(mine[p], mine[p + 1]):
-            s = sets[e]
-            m = start[s + 1] - start[s]
-            base = bases[s] + places[e] * m
-            for a in range(m):
-                j = to[start[s] + a]
-                if marks[j] != p:
-                    marks[j] = p
-                    sums[j] = 0.0
-                    columns[at] = j
-                    at += 1
-                sums[j] += L[base + a]
-        for e in range(begin[p], at):
-            values[e] = sums[columns[e]]
-        sort_by_value(columns[begin[p] : at], values[begin[p] : at])
 
 
 # --- shortest paths ---------------------------------------------------------------------------------------------------

@@ -188,9 +188,9 @@ class LocallyLinearEmbedding(
                 weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._start_generator(), **how
             )
         if self.method == "modified":
-            M = modified_alignment(X, graph, k, run, reg=self.reg).sum(n, run)  # (n, n)
+            M = modified_alignment(X, graph, k, run, reg=self.reg).sum(n)  # (n, n)
         else:
-            M = tangent_alignment(X, graph, k, run, kind=self.method).sum(n, run)
+            M = tangent_alignment(X, graph, k, run, kind=self.method).sum(n)
         return coordinates_of_errors(M, k, run, rng=self._start_generator(), **how)
 
     # --- neighborhoods ---

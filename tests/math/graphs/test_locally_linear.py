@@ -177,8 +177,8 @@ def matrix(kind, X, graph, k, reg=1e-3):
     if kind == "standard":
         return error_matrix(weight_matrix(X, graph, RUN, reg=reg))
     if kind == "modified":
-        return modified_alignment(X, graph, k, RUN, reg=reg).sum(len(X), RUN)
-    return tangent_alignment(X, graph, k, RUN, kind=kind).sum(len(X), RUN)
+        return modified_alignment(X, graph, k, RUN, reg=reg).sum(len(X))
+    return tangent_alignment(X, graph, k, RUN, kind=kind).sum(len(X))
 
 
 def scikit_learns(method, X, k, m, monkeypatch):
@@ -252,7 +252,7 @@ def test_threads_do_not_change_a_bit_alignment(rng):
     for threads in (1, 3):
         with lowland.config(threads=threads):
             run = LocalRun()
-            found.append(tangent_alignment(X, graph, 2, run, kind="ltsa").sum(len(X), run))
+            found.append(tangent_alignment(X, graph, 2, run, kind="ltsa").sum(len(X)))
     np.testing.assert_array_equal(found[0].data, found[1].data)
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
 

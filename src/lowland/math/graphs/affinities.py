@@ -12,7 +12,6 @@ from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, to_numpy, xp_of
 from lowland.errors import DataError
-from lowland.kernels import graphs as kernels
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.progress import pulse, pulsed_slices
@@ -191,14 +190,10 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
             i, at = np.arange(part.start, part.stop), slice(W.indptr[part.start], W.indptr[part.stop])
             i = np.repeat(i, np.diff(W.indptr[part.start : part.stop + 1]))
             real[at] = W.data[at] > _EPS * root[i] * root[W.indices[at]]
-        if real.all():  # as usual: no copy of the graph
-            label = np.empty(W.shape[0], dtype=np.int64)
-            kernels.label_components(W.indptr, W.indices, label)
-        else:
+        if not real.all():
             edges = scipy.sparse.coo_array(W)
-            i, j = edges.coords
-            edges = scipy.sparse.csr_array((edges.data[real], (i[real], j[real])), shape=W.shape)
-            label = connected_components(edges, directed=False)[1]
+            W = scipy.sparse.coo_array((edges.data[real], tuple(each[real] for each in edges.coords)), W.shape)
+        label = connected_components(W, directed=False)[1]
         pulse()
     else:
         label = _dense_components(W, root)

@@ -17,7 +17,6 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse, like, slices, to_numpy
-from lowland.kernels.graphs import count_entries, sum_matrices
 from lowland.math.graphs.local_problems import modified_matrices, of_one_size, principal, tangent_matrices, weights_of
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong
@@ -253,41 +252,28 @@ class LocalMatrices:
     to: np.ndarray  # the points of the sets
     bases: np.ndarray  # (sets + 1,)
     values: np.ndarray  # flat, in float64
+    columns: np.ndarray  # the point that each value belongs to
 
     @classmethod
     def empty(cls, graph: NeighborGraph) -> LocalMatrices:
         """Return zeros for each neighborhood of a graph."""
         bases = np.concatenate([[0], np.cumsum(np.diff(graph.start).astype(np.int64) ** 2)])
-        return cls(graph.start, graph.to, bases, np.zeros(bases[-1]))
+        return cls(graph.start, graph.to, bases, np.zeros(bases[-1]), np.zeros(bases[-1], dtype=np.int32))
 
     def put(self, sets: np.ndarray, matrices: np.ndarray) -> None:
         """Store the matrices (r, m, m) of some sets (r,)."""
-        self.values[self.bases[sets][:, None] + np.arange(matrices[0].size)] = matrices.reshape(len(sets), -1)
+        m = matrices.shape[1]
+        at = self.bases[sets][:, None] + np.arange(m * m)
+        self.values[at] = matrices.reshape(len(sets), -1)
+        self.columns[at] = np.tile(self.to[self.start[sets][:, None] + np.arange(m)], m)
 
-    def sum(self, n: int, run: Run) -> scipy.sparse.csr_array:
+    def sum(self, n: int) -> scipy.sparse.csr_array:
         """Return the sum of the matrices over n points, each placed at the rows and columns of its set."""
-        at = (np.arange(self.start[-1]) - np.repeat(self.start[:-1], np.diff(self.start))).astype(np.int32)
-        # for each point: the sets that contain it, and its position in each
-        B = scipy.sparse.csr_array((at, self.to, self.start), shape=(len(self.start) - 1, n)).tocsc()
-        mine, sets, places = B.indptr, B.indices, B.data
-        counts = np.empty(n, dtype=np.int64)
-
-        def count(first: int, last: int) -> None:
-            count_entries(first, last, self.start, self.to, mine, sets, np.full(n, -1, dtype=np.int32), counts)
-
-        run_blocks(n, count, run, "counting entries")
-        begin = np.concatenate([[0], np.cumsum(counts)])
-        columns, values = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1])
-
-        def fill(first: int, last: int) -> None:
-            marks, sums = np.full(n, -1, dtype=np.int32), np.empty(n)
-            sum_matrices(
-                first, last, self.start, self.to, self.bases, self.values, mine, sets, places, marks, sums, begin,
-                columns, values,
-            )  # fmt: skip
-
-        run_blocks(n, fill, run, "summing neighborhoods")
-        return scipy.sparse.csr_array((values, columns, begin), shape=(n, n))
+        sizes, members = np.diff(self.start), len(self.to)
+        ends = np.concatenate([[0], np.cumsum(np.repeat(sizes, sizes))])
+        A = scipy.sparse.csr_array((self.values, self.columns, ends), shape=(members, n))  # a row for each member
+        rows = scipy.sparse.csr_array((np.ones(members), self.to, np.arange(members + 1)), shape=(members, n))
+        return (rows.T.tocsr() @ A).sorted_indices()
 
 
 def tangent_alignment(

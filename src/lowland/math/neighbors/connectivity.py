@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse
@@ -111,15 +111,13 @@ class Components:
 
 def component_labels(graph: NeighborGraph) -> np.ndarray:
     """Return the component of each point, (n,), numbered by size, the largest first; ties go to the first point."""
-    from lowland.kernels import graphs
-
-    label, counts = np.empty(graph.n, dtype=np.int64), np.diff(graph.start)
-    count, few = 0, graph.n * _FEW
-    if len(graph.to) > 4 * few and (counts == counts[0]).all():  # a few neighbors usually connect all points
-        nearest = graph.to.reshape(graph.n, -1)[:, :_FEW]
-        count = graphs.label_components(np.arange(0, few + 1, _FEW), nearest.ravel(), label)
-    if count != 1:
-        count = graphs.label_components(graph.start, graph.to, label)
+    counts, edges = np.diff(graph.start), graph.matrix()
+    if len(graph.to) > 4 * _FEW * graph.n and (counts == counts[0]).all():  # a few neighbors usually connect all points
+        few = graph.to.reshape(graph.n, -1)[:, :_FEW].ravel()
+        edges = csr_array((np.ones(len(few)), few, np.arange(graph.n + 1) * _FEW), shape=edges.shape)
+    count, label = connected_components(edges, directed=False)
+    if count > 1 and edges.nnz < len(graph.to):
+        count, label = connected_components(graph.matrix(), directed=False)
     order = np.argsort(-np.bincount(label, minlength=count), kind="stable")
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
