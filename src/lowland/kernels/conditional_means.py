@@ -14,24 +14,6 @@ from lowland.kernels.compile import kernel, vector_kernel
 _LANES = 64  # patterns that are inverted together, in loops long enough to be vectorized
 
 
-@kernel
-def add_observed(X, shift, weights, cells, weight, sums, squares):
-    """Add the observed values of each column, less a shift, and their squares; return the number of empty rows."""
-    empty = 0
-    for i in range(X.shape[0]):
-        row, w, seen = X[i], weights[i], 0
-        for j in range(row.size):
-            v = row[j] - shift[j]
-            if row[j] == row[j]:
-                seen += 1
-                cells[j] += 1
-                weight[j] += w
-                sums[j] += w * v
-                squares[j] += w * v * v
-        empty += seen == 0
-    return empty
-
-
 @vector_kernel
 def center_observed(X, mean, unit, start, C, missing, squares, logs, keys):
     """Write (x - mean) / unit to C, zeros for missing values; sum the squares, and log unit² of the observed ones.

@@ -222,13 +222,6 @@ def measure_table(Q, rows, X, places, p, values):
         _measure_row(Q[rows[a]], X, p, places[a], values[a])
 
 
-@kernel
-def measure_pairs(Q, rows, X, places, p, values):
-    """Write the powers between the pairs Q[rows[a]] and X[places[a]]."""
-    for a in range(rows.size):
-        values[a] = power_between(Q[rows[a]], X[places[a]], p)
-
-
 # --- incomplete rows --------------------------------------------------------------------------------------------------
 
 

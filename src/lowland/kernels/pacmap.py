@@ -228,31 +228,3 @@ def value(Z, near, near_to, mid, mid_to, far, far_to, w_near, w_mid, w_far, loca
             total += w_mid * _terms(Z, i, mid_to[mid[i] : mid[i + 1]], 10000.0, False)
         total += w_far * ((far[i + 1] - far[i]) - _terms(Z, i, far_to[far[i] : far[i + 1]], 1.0, False))
     return total / 2.0
-
-
-# --- new rows ---------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def attract(near, weight, steps, places):
-    """Move each row of ``places`` (m, k) to a minimum of sum w D / (10 + D) over its points ``near`` (m, points, k).
-
-    Each step is the mean of these points with the weights w / (10 + D)²: the objective never increases.
-    """
-    k = places.shape[1]
-    mean = np.empty(k)
-    for i in range(places.shape[0]):
-        for _ in range(steps):
-            mean[:] = 0.0
-            total = 0.0
-            for e in range(near.shape[1]):
-                t = 11.0
-                for q in range(k):
-                    d = places[i, q] - near[i, e, q]
-                    t += d * d
-                w = weight[i, e] / (t * t)
-                total += w
-                for q in range(k):
-                    mean[q] += w * near[i, e, q]
-            for q in range(k):
-                places[i, q] = mean[q] / total

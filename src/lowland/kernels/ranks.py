@@ -205,17 +205,6 @@ def _point_at(start, place, n):
 
 
 @kernel
-def mean_ranks(keys, last, ranks):
-    """Write the ranks, from 1, of values by their sorted keys, whose last bits hold the index; ties share the mean."""
-    start = 0
-    for stop in range(1, keys.size + 1):
-        if stop == keys.size or (keys[stop] | last) != (keys[start] | last):
-            for a in range(start, stop):
-                ranks[keys[a] & last] = (start + stop + 1) / 2
-            start = stop
-
-
-@kernel
 def settle_nearest(D, own, near):
     """Break the ties among the nearest points, (m, k), by the cyclic order after the row.
 

@@ -1,4 +1,4 @@
-"""Stress and its gradient over pairs of points, monotone regression, and new points by least stress.
+"""Stress and its gradient over pairs of points, and new points by least stress.
 
 Stress is computed one row of distances at a time: no n x n matrix is formed. Target distances are in one flat array;
 that of the pair (start + a, j), j > start + a, is at ``bases[a] + j``. So the same loops read a full matrix or its
@@ -7,8 +7,7 @@ upper triangle, stored row by row.
 
 import numpy as np
 
-from lowland.kernels.compile import kernel, vector_kernel
-from lowland.kernels.neighbor_search import sort_by_value
+from lowland.kernels.compile import vector_kernel
 
 # --- stress -----------------------------------------------------------------------------------------------------------
 
@@ -104,21 +103,6 @@ def _squared_distances(Z, i, out):
         for j in range(m):
             e = zi - z[j]
             out[j] += e * e
-
-
-# --- monotone regression ----------------------------------------------------------------------------------------------
-
-
-@kernel
-def order_ties(order, borders, values):
-    """Sort every group order[borders[g] : borders[g + 1]] by the values it points to, ties by position."""
-    for g in range(borders.size - 1):
-        part = order[borders[g] : borders[g + 1]]
-        if part.size > 1:
-            keys = np.empty(part.size)
-            for a in range(part.size):
-                keys[a] = values[part[a]]
-            sort_by_value(keys, part)
 
 
 # --- new points -------------------------------------------------------------------------------------------------------

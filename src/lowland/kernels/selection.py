@@ -40,28 +40,6 @@ def concordant_products(x, y):
 
 
 @kernel
-def nearest_radii(v, starts, k):
-    """Return the distance of every value to its k-th nearest neighbor in its group v[starts[c] : starts[c + 1]].
-
-    Each group is sorted; in a group of at most k values the farthest one counts.
-    """
-    radii = np.empty(v.size)
-    for c in range(starts.size - 1):
-        first, stop = starts[c], starts[c + 1]
-        for i in range(first, stop):
-            a, b, radius = i - 1, i + 1, 0.0
-            for _ in range(min(k, stop - first - 1)):
-                if b >= stop or (a >= first and v[i] - v[a] <= v[b] - v[i]):
-                    radius = v[i] - v[a]
-                    a -= 1
-                else:
-                    radius = v[b] - v[i]
-                    b += 1
-            radii[i] = radius
-    return radii
-
-
-@kernel
 def count_nearer(v, centers, radii):
     """Return how many values of v, which is sorted, are nearer to each center than its radius."""
     counts = np.empty(centers.size, dtype=np.int64)

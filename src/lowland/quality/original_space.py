@@ -200,13 +200,13 @@ def mean_ranks(values: np.ndarray) -> np.ndarray:
 
     An index replaces the last bits of each value, since sorting numbers is faster than sorting indices.
     """
-    from lowland.kernels import ranks as kernels
-
     last = np.uint64((1 << (len(values) - 1).bit_length()) - 1)
     keys = np.abs(values).view(np.uint64) & ~last | np.arange(len(values), dtype=np.uint64)
     keys.sort()
+    ends = 1 + np.flatnonzero(np.diff(keys | last, append=np.uint64(0)))  # of the runs of equal values
+    sizes = np.diff(ends, prepend=0)
     ranks = np.empty(len(values))
-    kernels.mean_ranks(keys, last, ranks)
+    ranks[keys & last] = np.repeat(ends - (sizes - 1) / 2, sizes)
     return ranks
 
 

@@ -22,7 +22,6 @@ from lowland.arrays.records import record
 from lowland.errors import DataError
 from lowland.kernels import umap as kernels
 from lowland.kernels.descent_steps import adam_rows
-from lowland.kernels.pacmap import attract
 from lowland.kernels.repulsion import place_in_field
 from lowland.kernels.tsne import calibrate, place_among_all
 from lowland.math.embeddings.cross_entropy import RULE, EdgeForces, MapRadii
@@ -167,7 +166,9 @@ class ByAttraction:
         mass = np.take_along_axis(np.broadcast_to(weight[:, :, None], near.shape), order, axis=1).cumsum(axis=1)
         middle = np.argmax(mass >= mass[:, -1:] / 2, axis=1)[:, None]
         places = np.take_along_axis(near, np.take_along_axis(order, middle, axis=1), axis=1)[:, 0]
-        attract(near, weight, _STEPS, places)
+        for _ in range(_STEPS):  # to the mean with the weights w / (10 + D)², which never raises the objective
+            pull = weight / (11 + ((places[:, None] - near) ** 2).sum(axis=2)) ** 2
+            places = (pull[:, :, None] * near).sum(axis=1) / pull.sum(axis=1)[:, None]
         first = graph.start[:-1]
         same = graph.length[first] == 0
         places[same] = self.Z[graph.to[first[same]]]

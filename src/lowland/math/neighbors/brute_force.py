@@ -342,7 +342,7 @@ class Products(Searcher):
                 parts.append((i, j + columns.start))
             i, j = (np.concatenate(each) for each in zip(*parts, strict=True))
             powers = np.empty(len(i))
-            neighbor_search.measure_pairs(self._points[block], i, self._points, j, 2.0, powers)
+            neighbor_search.measure_table(self._points[block], i, self._points, j[:, None], 2.0, powers[:, None])
             inside = powers <= reach
             return sort_edges(i[inside], j[inside], powers[inside], block)
 

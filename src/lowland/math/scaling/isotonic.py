@@ -61,10 +61,11 @@ def monotone_regression(
         fitted[order] = np.repeat(isotonic_regression(means, weights=sums).x, sizes)
         return fitted
     if ranking.has_ties:
-        from lowland.kernels.scaling import order_ties
-
+        sizes = np.diff(ranking.borders)
+        tied = np.repeat(sizes > 1, sizes)
+        some, group = order[tied], np.repeat(np.arange(len(sizes)), sizes)[tied]
         order = order.copy()
-        order_ties(order, ranking.borders, d)
+        order[tied] = some[np.lexsort((d[some], group))]
     fitted[order] = isotonic_regression(d[order], weights=None if weights is None else weights[order]).x
     return fitted
 

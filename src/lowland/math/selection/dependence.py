@@ -304,7 +304,7 @@ def information_of_classes(a: np.ndarray, b: np.ndarray) -> float:
 
 def information_about_classes(x: np.ndarray, y: np.ndarray, k: int) -> float:
     """Return the mutual information of numbers and classes; a class of one row has no neighbors and is left out."""
-    from lowland.kernels.selection import count_nearer, nearest_radii
+    from lowland.kernels.selection import count_nearer
 
     counts = np.bincount(y)
     kept = counts[y] > 1
@@ -315,13 +315,21 @@ def information_about_classes(x: np.ndarray, y: np.ndarray, k: int) -> float:
         counts = np.bincount(y)
     order = np.argsort(x, kind="stable")
     by_class = order[np.argsort(y[order], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(counts)])
     v = x[by_class]
-    radii = nearest_radii(v, starts, k)
+    radii = np.concatenate([nearest_radii(own, k) for own in np.split(v, np.cumsum(counts)[:-1])])
     near = count_nearer(x[order], v, radii)  # over all classes, including the row itself
     fraction = counts[counts > 0] / len(x)
     own = fraction @ (digamma(np.minimum(k, counts[counts > 0] - 1)) - digamma(counts[counts > 0]))
     return float(digamma(len(x)) + own - digamma(np.maximum(near, 1)).mean())
+
+
+def nearest_radii(v: np.ndarray, k: int) -> np.ndarray:
+    """Return the distance of each of some sorted values to its k-th nearest neighbor, or to the farthest of fewer."""
+    k = max(min(k, len(v) - 1), 0)
+    ends = np.concatenate([np.full(k, -np.inf), v, np.full(k, np.inf)])
+    # of k + 1 successive values around it, those that reach least far are its nearest
+    reach = [np.maximum(v - ends[a : a + len(v)], ends[a + k : a + k + len(v)] - v) for a in range(k + 1)]
+    return np.min(reach, axis=0)
 
 
 def information_of_numbers(x: np.ndarray, y: np.ndarray, k: int) -> float:

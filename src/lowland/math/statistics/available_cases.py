@@ -41,23 +41,24 @@ class AvailableColumns:
     @classmethod
     def of(cls, X: Any, weights: np.ndarray | None = None) -> Self:
         """Return the statistics of one chunk."""
-        from lowland.kernels.conditional_means import add_observed  # numba is loaded only where NaN is allowed
-
         X, weights = without_zero_weights(X, weights)
         X = np.ascontiguousarray(dense(X), dtype=np.float64)
-        n, d = X.shape
+        n = len(X)
         # a point near the mean of the observed values: that of some rows spread over the chunk
         sample = X[:: max(1, n // _SHIFT_ROWS)]
         observed = ~np.isnan(sample)
         shift = np.where(observed, sample, 0.0).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
         shift = np.where(np.isfinite(shift), shift, 0.0)
-        cells, (weight, sums, squares) = np.zeros(d, dtype=np.int64), np.zeros((3, d))
-        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        empty = add_observed(X, shift, w, cells, weight, sums, squares)
-        offset = sums / np.where(weight > 0, weight, 1)
-        mean = np.where(weight > 0, shift + offset, 0.0)
-        squares = np.maximum(squares - weight * offset**2, 0.0)
-        return cls(n, int(empty), cells, weight, mean, squares, loses_observed_squares(X, squares))
+        w = np.ones((n, 1)) if weights is None else np.asarray(weights, dtype=np.float64)[:, None]
+        known = ~np.isnan(X)
+        D = np.where(known, X - shift, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported by ``is_finite``
+            cells, weight, squares = known.sum(axis=0), (w * known).sum(axis=0), (w * D * D).sum(axis=0)
+            offset = (w * D).sum(axis=0) / np.where(weight > 0, weight, 1)
+            mean = np.where(weight > 0, shift + offset, 0.0)
+            squares = np.maximum(squares - weight * offset**2, 0.0)
+        empty = int((~known.any(axis=1)).sum())
+        return cls(n, empty, cells, weight, mean, squares, loses_observed_squares(X, squares))
 
     def __add__(self, other: Self) -> Self:
         weight = self.weight + other.weight
