@@ -296,3 +296,19 @@ def test_signatures_and_defaults_that_differ_are_listed(name):
 @pytest.mark.parametrize("name", CLASSES)
 def test_errors_that_differ_are_listed(name):
     assert error_differences(name) == listed_in("Other errors", name)
+
+
+def test_constant_data_gives_zeros_or_an_error_as_listed():
+    listed = PAGE.read_text(encoding="utf-8").partition("- Constant data ")[2].partition("\n- ")[0]
+    zero, error = (re.findall(r"`(\w+)`", part) for part in listed.split(". ", 1))
+    assert set(zero) | set(error) == set(CLASSES) - {
+        "TruncatedSVD", "LinearDiscriminantAnalysis", "SequentialFeatureSelector", "FeatureAgglomeration"
+    }  # which do not center, read classes, or choose columns  # fmt: skip
+    constant = np.ones((100, 4))
+    for name in zero:
+        with pytest.warns(lowland.errors.DataWarning):
+            Z = getattr(lowland, name)(2).fit_transform(constant)
+        np.testing.assert_array_equal(Z, np.zeros((100, 2)))
+    for name in error:
+        with pytest.raises(lowland.errors.DataError):
+            getattr(lowland, name)(2).fit(constant)
