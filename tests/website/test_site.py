@@ -119,6 +119,13 @@ def test_light_and_dark(browser, address):
     assert len(seen) == 2
 
 
+def test_the_reference_fits_a_phone(browser, address):
+    browser.size(400, 800)
+    visit(browser, f"{address}/api/index.html")
+    cells = "[...document.querySelectorAll('table.autosummary td')]"
+    assert browser.run(f"Math.max(...{cells}.map((cell) => cell.getBoundingClientRect().right))") <= 400
+
+
 def test_the_report_in_a_tutorial_works(browser, address):
     visit(browser, f"{address}/tutorials/first-map.html")
     browser.until("document.querySelector('iframe')?.contentDocument?.documentElement.dataset.ready")

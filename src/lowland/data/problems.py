@@ -76,13 +76,13 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
     if marks and len(others) <= SHOWN_COLUMNS:
         drop = f", drop={others!r}" if others else ""
         remedy.append(f"If {_mark_words(marks)} missing values, use `open_rows(file, missing={marks!r}{drop})`.")
+    which, one = ("these columns", "one") if len(every) > 1 else ("the column", "it")
     if len(every) <= SHOWN_COLUMNS:
-        which = "these columns" if len(every) > 1 else "the column"
         remedy.append(f"To leave out {which}, use `open_rows(file, drop={every!r})`.")
     else:
         remedy.append("Name the columns of numbers (`columns=...`).")
     remedy.append(
-        "If one contains class labels, name it (`y=...`). Other text can be encoded as numbers "
+        f"If {one} contains class labels, name it (`y=...`). Other text can be encoded as numbers "
         "(`lowland.TablePreparer`)."
     )
     gaps = {problem.column: problem.missing for problem in incomplete}
