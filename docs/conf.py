@@ -74,6 +74,8 @@ OUTSIDE = {"develop/contributing": "CONTRIBUTING.md", "about/changelog": "CHANGE
 
 def on_this_site(app: Any, name: str, source: list[str]) -> None:
     """Point links to files that GitHub shows and the site does not build at the pages that the site has for them."""
+    if name == "develop/benchmarks":  # its hundreds of jobs have all words, and would be found for all of them
+        source[0] = f"---\nnosearch: true\n---\n\n{source[0]}"
     if name in OUTSIDE:
         text = (HERE.parent / OUTSIDE[name]).read_text(encoding="utf-8")
         source[0] = text.replace("](docs/", "](../").replace("](CHANGELOG.md", "](../../CHANGELOG.md")

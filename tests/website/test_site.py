@@ -139,6 +139,11 @@ def test_the_report_in_a_tutorial_works(browser, address):
         ("trustworthiness", "api/generated/lowland.quality.trustworthiness.html"),
         ("missing values", "how-to/categories-and-missing-values.html"),
         ("gpu", "how-to/gpu.html"),
+        ("large dataset", "how-to/larger-than-memory.html"),
+        ("predict new data", "how-to/new-samples.html"),
+        ("categorical data", "how-to/categories-and-missing-values.html"),
+        ("umap vs t-sne", "about/faq.html"),
+        ("reproducible", "about/faq.html"),
     ],
 )
 def test_search(browser, address, words, expected):
