@@ -54,7 +54,7 @@ def pca_how_many() -> Any:
     choice = lowland.PCA(lowland.rules.Knee()).fit(load_dataset("digits").X).choice_
     plots.scree(pca.explained_variance_[:40], pca.total_variance_, choice, ax=left)
     plots.distortion_curve([pca.distortion(m) for m in range(41)], choice, ax=right)
-    _title(right, "reconstruction error with M components")
+    _title(right, "reconstruction error with m components")
     return figure
 
 

@@ -36,7 +36,7 @@ def test_distortion_curve_is_the_numbers_given(pca, drawn):
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), np.arange(65))
     assert ax.lines[1].get_xdata()[0] == 21
     assert ax.texts[0].get_text() == f"J(21) = {J[21]:.3g}"
-    assert ax.get_xlabel() == "number of components M"  # as in plots.reconstructions
+    assert ax.get_xlabel() == "number of components m"  # as in plots.reconstructions
 
 
 def test_decay_draws_powers(drawn):

@@ -18,8 +18,8 @@ def test_reconstructions_are_drawn_next_to_the_rows(digits, pca, drawn):
     mosaic = np.asarray(ax.images[0].get_array())
     assert [text.get_text() for text in ax.texts if text.get_text()] == [
         "original",
-        "M = 1",
-        "M = 10",
+        "m = 1",
+        "m = 10",
     ]
     assert np.ma.masked_invalid(mosaic).count() == 2 * 3 * 64
     np.testing.assert_allclose(mosaic[2:10, 1:9].ravel(), digits.X[0])

@@ -92,7 +92,7 @@ def _distortions_of(model: Any) -> dict[str, Any]:
     """J(0), …, J(k) of a PCA; scikit-learn's divides the variances by n - 1, the distortion is a mean over n points."""
     distortion = attribute(model, "distortion", default=None)
     if distortion is not None:
-        return {"distortions": [distortion(M) for M in range(attribute(model, "n_components_") + 1)]}
+        return {"distortions": [distortion(m) for m in range(attribute(model, "n_components_") + 1)]}
     values, ratios, n = (
         attribute(model, word) for word in ("explained_variance_", "explained_variance_ratio_", "n_samples_")
     )
@@ -102,12 +102,12 @@ def _distortions_of(model: Any) -> dict[str, Any]:
 
 @called_as("distortion_curve(model)", read=_distortions_of)
 def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) -> Any:
-    """Draw the mean squared reconstruction error J(M) over the number of components M = 0, 1, 2, …
+    """Draw the mean squared reconstruction error J(m) over the number of components m = 0, 1, 2, …
 
     Parameters
     ----------
     distortions : array-like of shape (k + 1,), or fitted PCA
-        J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``, or the PCA itself.
+        J(0), J(1), …, such as ``[pca.distortion(m) for m in range(pca.n_components_ + 1)]``, or the PCA itself.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     kept, _ = _kept(choice, len(J) - 1)
     ax = axes_for(ax, (5.5, 3.6))
     _draw_over_dimensions(ax, 0, J, kept, f"J({kept}) = ")
-    label_axes(ax, "number of components M", "mean squared error J(M)", integers=True)
+    label_axes(ax, "number of components m", "mean squared error J(m)", integers=True)
     return figure_of(ax)
 
 

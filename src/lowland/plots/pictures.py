@@ -155,17 +155,17 @@ def reconstructions(
     colors: str = "gray_r",
     ax: Any = None,
 ) -> Any:
-    """Draw images next to their reconstructions from the first M components.
+    """Draw images next to their reconstructions from the first m components.
 
     Parameters
     ----------
     model : fitted linear method
-        Method with ordered components and an inverse transform, such as PCA. The first M components are kept, the
+        Method with ordered components and an inverse transform, such as PCA. The first m components are kept, the
         others set to zero.
     rows : array-like of shape (n, height * width)
         Pixels of a few images.
     components : sequence of int, default (1, 10, 50, 250)
-        The numbers M. Numbers above the number of components are skipped.
+        The numbers m. Numbers above the number of components are skipped.
     limits : tuple of two float or None, default None
         Values at the two ends of the colormap. None means those of the rows.
 
@@ -183,7 +183,7 @@ def reconstructions(
         )
     refuse_model(rows, "reconstructions(model, X[:4], image_shape)")
     table = numbers(rows, "rows")
-    counts = [as_integer(m, "components: M") for m in np.atleast_1d(np.asarray(components, dtype=object))]
+    counts = [as_integer(m, "components: m") for m in np.atleast_1d(np.asarray(components, dtype=object))]
     Z = on_host(model.transform(rows))
     kept = [m for m in counts if m <= Z.shape[1]]
     if not kept:
@@ -194,7 +194,7 @@ def reconstructions(
     for m in kept:
         cut = np.where(np.arange(Z.shape[1]) < m, Z, 0).astype(Z.dtype)
         tiles.append(on_host(model.inverse_transform(cut)))
-        titles.append(f"M = {m}")
+        titles.append(f"m = {m}")
     mosaic = np.stack(tiles, axis=1).reshape(len(table) * len(tiles), -1)  # one line per row
     words = titles + [""] * (len(mosaic) - len(titles))
     limits = limits or (float(table.min()), float(table.max()))
