@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.isotonic import isotonic_regression
 
 from lowland.math.scaling.isotonic import IsotonicCurve, curve_through, monotone_regression, rank
@@ -103,6 +103,17 @@ def test_the_gradient_agrees_with_finite_differences(rng):
         stress = NonmetricStress.of(D, weights, "primary", np.full((7, 1), 7.0), LocalRun())
         gradient = approx_fprime(Z.ravel(), lambda z, f=stress: f(z.reshape(7, 2)).value, 1e-7)
         np.testing.assert_allclose(stress(Z).gradient.ravel(), gradient, atol=1e-5)
+
+
+def test_a_plain_nonmetric_step_is_the_guttman_transform_toward_stretched_disparities(rng):
+    D, Z = cdist(*[rng.standard_normal((9, 4))] * 2), rng.standard_normal((9, 2))
+    Z -= Z.mean(axis=0)
+    at = (stress := NonmetricStress.of(D, None, "primary", np.full((9, 1), 9.0), RUN))(Z)
+    d, target = squareform(pdist(Z)), squareform(stress.disparities(Z) / (1 - 2 * at.value))
+    B = np.diag(np.sum(ratio := target / (d + np.eye(9)), axis=1)) - ratio
+    stepped = Z - at.preconditioner * at.gradient
+    np.testing.assert_allclose(stepped, B @ Z / 9, atol=1e-12)
+    assert stress(stepped).value < at.value
 
 
 def test_tied_dissimilarities_may_be_kept_equal(rng):

@@ -67,6 +67,16 @@ def test_every_solver_finds_the_same_pairs(solver):
         np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
 
 
+@pytest.mark.parametrize("solver", ["krylov", "power"])
+@pytest.mark.parametrize("unit", [2.0**-600, 2.0**600])
+def test_iterations_do_not_depend_on_the_unit_of_the_matrix(solver, unit):
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
+    A = Q * 2.0 ** -np.arange(40) @ Q.T
+    one, other = (leading_eigenpairs(u * A, 3, run=LocalRun(), solver=solver) for u in (1, unit))
+    np.testing.assert_array_equal(other.values, unit * one.values)
+    np.testing.assert_array_equal(other.vectors, one.vectors)
+
+
 def test_signs_are_fixed_by_the_first_of_the_largest_entries():
     V = np.array([[0.1, -0.7, 0.5], [-0.9, 0.7, -0.5]])
     expected = np.array([[-0.1, 0.7, 0.5], [0.9, -0.7, -0.5]])

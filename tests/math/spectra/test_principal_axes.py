@@ -38,6 +38,12 @@ def test_three_by_three_by_hand():
     np.testing.assert_allclose(one.values, [5.0])
 
 
+def test_iterations_on_a_covariance_matrix_need_no_run():
+    variances = np.linspace(1, 2, 60) ** 8
+    found = principal_axes_of_covariance(np.diag(variances), 2, solver="arpack")
+    np.testing.assert_allclose(found.values, variances[:-3:-1])
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("scale", [False, True])
 def test_every_solver_finds_the_axes_of_the_covariance(solver, scale):
