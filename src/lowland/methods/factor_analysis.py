@@ -223,10 +223,6 @@ class FactorAnalysis(
     stopped_because_: str = attribute("Why the fit stopped.")
     n_iter_: int = attribute("Number of iterations.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
-        return self._fit(X, y, sample_weight)
-
     def fit_covariance(self, S: Any, n_samples: int, mean: Any = None) -> Self:
         """Fit to a covariance or correlation matrix S that was computed from ``n_samples`` rows.
 

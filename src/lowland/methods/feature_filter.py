@@ -39,6 +39,7 @@ class FeatureFilter(
     takes_sparse=True,
     reads_y=True,
     width_parameter="n_features_to_select",
+    missing_parameter="missing",
     missing_remedy="Set `missing='available'` to score each column by its observed values.",
 ):
     """Feature filter: selects the columns with the largest univariate score, such as ANOVA F or mutual information.
@@ -243,10 +244,6 @@ class FeatureFilter(
                 continue  # a target of one value says nothing about a column: score 0, p-value 1
             parts.append((columns, self._scores(part, run, own, aim, columns)))
         return joined_scores(parts, rows.d, len(X))
-
-    @property
-    def _handles_missing(self) -> bool:
-        return self._params.missing is not None
 
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one at a time, and keep the path."""

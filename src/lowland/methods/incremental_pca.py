@@ -17,21 +17,13 @@ from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
-from lowland.methods.base.principal import (
-    PRINCIPAL_ATTRIBUTES,
-    in_precision_of_fit,
-    keep_axes,
-    model_covariance,
-    model_precision,
-    moments_of_axes,
-    project,
-    reconstruct,
-)
+from lowland.methods.base.principal import PRINCIPAL_ATTRIBUTES, PrincipalMap, keep_axes
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class IncrementalPCA(
+    PrincipalMap,
     MomentsMethod,
     verb="incremental-pca",
     title="incremental PCA",
@@ -89,10 +81,6 @@ class IncrementalPCA(
     n_samples_seen_: int = attribute("Number of rows seen so far.")
     batch_size_: int = attribute("Rows per batch.", when="after fit, not after partial_fit")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
-        return self._fit(X, y, sample_weight)
-
     def partial_fit(  # type: ignore[override]  # the order of scikit-learn
         self, X: Any, y: Any = None, check_input: bool = True, sample_weight: Any = None
     ) -> Self:
@@ -106,9 +94,7 @@ class IncrementalPCA(
         """Sum the moments batch by batch, then solve."""
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
-        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
-        self._fitted.dtype = rows.dtype
-        self._solve_moments(self._fitted.moments, run)
+        super()._solve(rows, run, y, weights)
         self.batch_size_ = rows.slab
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
@@ -127,23 +113,3 @@ class IncrementalPCA(
         keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
         self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows
-
-    def _moments_of_fit(self) -> Moments:
-        return moments_of_axes(self)
-
-    def _encoding(self) -> Any:
-        return project(self)
-
-    def _decoding(self) -> Any:
-        return reconstruct(self)
-
-    def _encoding_width(self) -> int:
-        return int(self.components_.shape[0])  # a user may have kept fewer
-
-    def get_covariance(self) -> Array:
-        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
-        return in_precision_of_fit(self, model_covariance(self))
-
-    def get_precision(self) -> Array:
-        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma."""
-        return in_precision_of_fit(self, model_precision(self))

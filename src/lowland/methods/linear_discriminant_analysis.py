@@ -215,6 +215,10 @@ class LinearDiscriminantAnalysis(
 
     # --- fit ---
 
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
+        """Fit to the rows of X, with one label per row, or y the name of a column of X."""
+        return self._fit(X, y)
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments of the classes, whiten the within-class covariance, compute the discriminants."""
         assert y is not None
@@ -270,10 +274,6 @@ class LinearDiscriminantAnalysis(
             DataWarning,
         )
         self._solve_by_moments(moments)
-
-    def _admit_missing(self, rows: Rows) -> None:
-        super()._admit_missing(rows)
-        rows.allow_nan = rows.allow_nan and not rows.is_sparse
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Add labeled rows to those seen before.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
-
-import numpy as np
+from typing import Literal
 
 from lowland.arrays.namespace import Array, dtype_of_squares, result_dtype, rounding_of, xp_of
-from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.math.spectra.operators import Affine
 from lowland.math.spectra.whitening_matrices import whitening_matrix
@@ -84,16 +81,6 @@ class Whitening(
         "Eigenvalues of the covariance matrix, or of the correlation matrix for the -cor methods.", "(n_features_in_,)"
     )
     rank_: int = attribute("Number of directions of nonzero variance.")
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
-        return self._fit(X, y, sample_weight)
-
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum the moments, then compute the matrix."""
-        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
-        self._fitted.dtype = rows.dtype
-        self._solve_moments(self._fitted.moments, run)
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Compute the whitening matrix of the merged covariance."""

@@ -6,6 +6,8 @@ import threading
 from dataclasses import fields, replace
 from typing import Any, Self
 
+import numpy as np
+
 from lowland.arrays.namespace import is_array, like
 from lowland.data.rows import Rows
 from lowland.errors import LowlandError, ParameterError
@@ -26,6 +28,16 @@ class MomentsMethod(Method):
     """
 
     n_samples_: int = attribute("Number of training rows. With weights, only those of positive weight count.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
+        return self._fit(X, y, sample_weight)
+
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Sum the moments, then solve."""
+        self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
+        self._fitted.dtype = rows.dtype
+        self._solve_moments(self._fitted.moments, run)
 
     def _solve_moments(self, moments: Any, run: Run) -> None:
         """Set the fitted attributes from the moments."""
