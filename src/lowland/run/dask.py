@@ -11,8 +11,7 @@ import numpy as np
 from lowland.arrays.namespace import Array
 from lowland.data.rows import DaskRows, Rows, as_floats
 from lowland.errors import DataError, MissingExtra
-from lowland.run.local import LocalRun
-from lowland.run.run import all_finite
+from lowland.run.local import LocalRun, all_finite
 
 FAN_IN = 8  # statistics merged by one task: few enough to fit into memory with the data
 

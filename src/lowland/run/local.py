@@ -2,37 +2,77 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Barrier, Event, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_all_threads, blas_on_one_thread, blas_threads_for
-from lowland.arrays.namespace import Array
+from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, MemoryBudgetError
-from lowland.run.memory import slabs_in_flight
+from lowland.run import memory, progress
 from lowland.run.progress import EVENT_EVERY, Stage, wait_to_stop
-from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
-from lowland.run.settings import config, settings
+from lowland.run.settings import Settings, config, settings
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+RunsTogether = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
 
 _FEW_THREADS = 4  # for small slabs: Python code of more threads would wait for its turn longer than it runs
 _PER_THREAD = 2**18  # bytes of a slab for each further thread
 
 
-class LocalRun(Run):
+class LocalRun:
     """Threads over slabs, with BLAS limited to one thread inside."""
 
+    def __init__(self, chosen: Settings | None = None) -> None:
+        self.settings = chosen or settings()
+        shown = self.settings.progress
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.silent = shown is False or (shown == "auto" and not on_terminal)  # whether no progress is shown
+
+    @functools.cached_property
+    def budget(self) -> int:
+        """The memory budget in bytes."""
+        return self.settings.budget
+
+    def require(self, needed: float, what: str, remedy: str) -> None:
+        """Raise an error for work beyond the memory budget."""
+        if needed > self.budget:
+            memory.require(needed, self.budget, what, remedy)
+
+    def scratch(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array of any values; a large one is mapped to a temporary file, as ``memory.scratch`` says."""
+        return memory.scratch(shape, dtype, self.budget)
+
+    def stage(self, name: str, total: float | None = None) -> AbstractContextManager[progress.Stage]:
+        """Open a stage of progress."""
+        return progress.stage(name, total, self.settings.progress)
+
+    def iterate(self, name: str, steps: int) -> Iterator[int]:
+        """Yield the numbers of the iterations and show progress; leave the loop to stop early."""
+        with self.stage(name, steps) as stage:
+            try:
+                for step in range(steps):
+                    yield step
+                    stage.advance()
+            except GeneratorExit:  # the loop was left early: it has converged
+                stage.finish()
+                raise
+
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
-        """Return the sum of ``of`` over all slabs, added in the order of the rows."""
+        """Return the sum of ``of(chunk, *slices of aligned)`` over all slabs, added in order."""
 
         def work(piece: Any, start: int) -> tuple[Any, int]:
             chunk = rows.prepare(piece)
@@ -63,7 +103,7 @@ class LocalRun(Run):
     def map_rows(
         self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
     ) -> Iterator[Array]:
-        """Yield f(chunk) for every slab, in order."""
+        """Yield f(chunk) for every slab, in order. With ``at_rest``, no thread works while the caller uses a result."""
 
         def work(piece: Any, start: int) -> tuple[Array, int]:
             chunk = rows.prepare(piece)
@@ -76,7 +116,10 @@ class LocalRun(Run):
         return self._in_order(rows, work, name, at_rest=at_rest)
 
     def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
-        """Return work(task) for every task, in order, with BLAS on one thread where there are several threads."""
+        """Return work(task) for every task, in the order of the tasks; threads take the tasks as they become free.
+
+        BLAS has one thread where there are several.
+        """
         if len(tasks) == 1 and self.silent:  # nothing to parallelize, and no progress to show
             return [work(tasks[0])]
         threads = min(self.settings.thread_count, len(tasks))
@@ -128,9 +171,10 @@ class LocalRun(Run):
 
     @contextmanager
     def rounds(self) -> Iterator[RunsTogether]:
-        """Keep the threads for many short rounds; the calling thread executes the first task of each.
+        """Keep the threads for many short rounds: the context maps (tasks, work) to the results, as ``each`` does.
 
-        One queue for all threads: a round of 16 tasks of no duration takes a quarter of the time of a pool of threads.
+        The calling thread executes the first task of each round. No progress is shown. One queue serves all threads: a
+        round of 16 tasks of no duration takes a quarter of the time of a pool of threads.
         """
         calls: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
         results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
@@ -180,6 +224,37 @@ class LocalRun(Run):
             for thread in threads:
                 thread.join()
 
+    def gather(
+        self,
+        f: Callable[[Array], Array],
+        rows: Rows,
+        width: int,
+        name: str = "mapping rows",
+        dtype: np.dtype | None = None,
+    ) -> Array:
+        """Return f over all rows as one array of ``width`` columns; ``dtype``: that of f, by default of the rows."""
+        if rows.n is not None and not rows.in_memory:
+            size = rows.n * width * (dtype or rows.dtype).itemsize
+            self.require(size, "The result", "Iterate over transform_chunks instead")
+        parts = list(self.map_rows(f, rows, name, at_rest=False))
+        return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
+
+    def to_array(self, rows: Rows, why: str) -> Array:
+        """Return all rows as one finite array, if the budget allows; with NaN where the rows allow it."""
+        if not rows.in_memory and rows.n is not None:
+            self.require(
+                2 * rows.n * rows.d * rows.dtype.itemsize, f"{why} requires all rows in memory and", "Use fewer rows"
+            )
+        X = rows.to_array()
+        if rows.n is None and X.shape[0] < 2:  # the number of rows was unknown before
+            raise DataError(
+                f"{rows.source} has {X.shape[0]} row (`{X.shape[0]} sample(s), n_samples={X.shape[0]}`), but the "
+                "variance of one row is undefined. Add rows."
+            )
+        if not all_finite(X) and not (rows.allow_nan and _no_infinity(X)):
+            raise rows.non_finite_error()
+        return X
+
     def _in_order(
         self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str, *, at_rest: bool = False
     ) -> Iterator[Any]:
@@ -198,7 +273,7 @@ class LocalRun(Run):
             yield from self._in_turn(rows, work, name)
             return
         threads = self.settings.thread_count
-        in_flight = slabs_in_flight(rows.slab_bytes, threads, self.budget)
+        in_flight = memory.slabs_in_flight(rows.slab_bytes, threads, self.budget)
         workers = min(threads, in_flight, max(_FEW_THREADS, rows.slab_bytes // _PER_THREAD))
         most = workers if at_rest else in_flight
         waiting: deque[Future[tuple[Any, int]]] = deque()
@@ -240,6 +315,24 @@ class LocalRun(Run):
                 start += count
                 stage.advance(count)
                 yield result
+
+
+def all_finite(X: Array) -> bool:
+    """Whether X holds neither NaN nor infinity."""
+    if isinstance(X, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(X.sum()) or np.isfinite(X).all())  # only an overflow needs the second pass
+    if is_sparse(X):
+        X = X.data
+    with np.errstate(over="ignore", invalid="ignore"):
+        xp = xp_of(X)
+        if np.isfinite(float(xp.sum(X))):  # one fast pass; only an overflow needs the second
+            return True
+        return bool(np.isfinite(to_numpy(X)).all())
+
+
+def _no_infinity(X: Array) -> bool:
+    return not np.isinf(X.data if is_sparse(X) else to_numpy(X)).any()
 
 
 def serial_run() -> LocalRun:
