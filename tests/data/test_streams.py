@@ -1,5 +1,6 @@
 """Named pipes are read once, without blocking; devices are refused."""
 
+import gc
 import gzip
 import os
 import signal
@@ -68,6 +69,7 @@ def test_pipes_of_other_formats(tmp_path, temporary):
     np.testing.assert_array_equal(
         open_rows(pipe_with((tmp_path / "file.npy").read_bytes(), tmp_path / "x.npy")).to_array(), X
     )
+    assert not os.listdir(temporary)
     zipped = open_rows(pipe_with(gzip.compress(TEXT.encode()), tmp_path / "x.csv.gz"), drop=["y"])
     assert sum(len(chunk) for chunk in zipped.chunks()) == 5_000
     del zipped

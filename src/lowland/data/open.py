@@ -203,10 +203,10 @@ def _open_format(suffix: str, path: Path, source: str, read: ReadOptions) -> Rea
         read.refuse_others(OF_SHEETS, f"a {path.suffix} file")
         return open_spreadsheet(path, source, read)
     if kind == ".h5ad":
-        from lowland.data.formats.h5ad import open_h5ad
+        from lowland.data.formats.h5ad import H5adReader
 
         read.refuse_others(("array",), "a .h5ad file")
-        return open_h5ad(path, source, read)
+        return H5adReader(path, source, read)
     if kind == ".parquet":
         from lowland.data.formats.parquet import ParquetReader
 

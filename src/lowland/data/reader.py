@@ -155,27 +155,18 @@ class Reader(ABC):
 
 
 class RowsReader(Reader):
-    """Rows as a table: ``rows_of`` returns some of the columns, ``values_of`` a column beside them, such as labels."""
+    """A table of numbers, of which ``rows_at`` returns columns as Rows; ``_beside`` returns others, such as labels."""
 
-    def __init__(
-        self, names: list[str], rows_of: Callable[[list[int]], Rows], source: str, n: int | None,
-        values_of: Callable[[str], np.ndarray] | None = None, beside: Sequence[str] = (), stamps: Stamps | None = None,
-    ) -> None:  # fmt: skip
-        self.names, self.rows_of, self.source, self.n = names, rows_of, source, n
-        self.values_of, self.beside, self.stamps = values_of, tuple(beside), stamps or {}
-
+    @abstractmethod
     def rows_at(self, keep: list[int]) -> Rows:
-        """Return the columns at these positions."""
-        return self.rows_of(keep)
+        """Return the columns at these positions as Rows."""
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
-        """Return the columns as float64."""
         import pyarrow as pa
 
         return [pa.field(self.names[j], pa.float64()) for j in keep]
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield record batches of numbers."""
         import pyarrow as pa
 
         names = [f.name for f in fields]
@@ -186,9 +177,13 @@ class RowsReader(Reader):
             yield pa.record_batch([pa.array(np.ascontiguousarray(X[:, j])) for j in range(rows.d)], names=names)
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
-        if name in self.beside and self.values_of is not None:
-            return self.values_of(name)
-        return np.asarray(dense(self.rows_at([self.names.index(name)]).to_array()))[:, 0]
+        return self._beside(name) if name in self.beside else self._numbers(self.names.index(name))
+
+    def _beside(self, name: str) -> np.ndarray:
+        raise NotImplementedError
+
+    def _numbers(self, j: int) -> np.ndarray:
+        return np.asarray(dense(self.rows_at([j]).to_array()))[:, 0]
 
 
 class WholeRows(RowsReader):
@@ -196,15 +191,14 @@ class WholeRows(RowsReader):
 
     def __init__(self, rows: Rows, label_name: str | None = None, labels: np.ndarray | None = None) -> None:
         word = "x" if rows.image_shape is None else "pixel "
-        names = list(rows.names or (f"{word}{j}" for j in range(rows.d)))
-        beside = () if label_name is None else (label_name,)
-        super().__init__(names, self._whole, rows.source, rows.n, lambda _: np.asarray(labels), beside, rows.stamps)
-        self.rows, self.label_name, self.has_names = rows, label_name, rows.names is not None
-        self.image_shape = rows.image_shape
+        self.names = list(rows.names or (f"{word}{j}" for j in range(rows.d)))
+        self.source, self.n, self.stamps, self.image_shape = rows.source, rows.n, rows.stamps, rows.image_shape
+        self.rows, self.has_names = rows, rows.names is not None
+        self.label_name, self.labels = label_name, np.asarray(labels)
+        self.beside = () if label_name is None else (label_name,)
         self.notes.extend(rows.notes)
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
-        """Return the positions of all columns, or of the named ones."""
         drop = [name for name in drop if name not in self.beside]
         if not self.has_names and (columns is not None or drop):
             raise ParameterError(
@@ -214,25 +208,22 @@ class WholeRows(RowsReader):
         return super().positions(columns, drop)
 
     def scan(self) -> Iterator[Any]:
-        """Yield record batches of all columns, the labels among them."""
-        if self.label_name is None:
-            yield from super().scan()
-            return
-        labels, start = self.column(self.label_name), 0
+        start = 0
         for batch in super().scan():
-            yield batch.append_column(self.label_name, labels[start : start + batch.num_rows])
-            start += batch.num_rows
+            stop = start + batch.num_rows
+            yield batch.append_column(name, self.labels[start:stop]) if (name := self.label_name) else batch
+            start = stop
 
-    def _whole(self, keep: list[int]) -> Rows:
-        """The rows, which have all columns or none."""
+    def rows_at(self, keep: list[int]) -> Rows:
         if keep != list(range(self.rows.d)):
             raise ParameterError("Columns of Rows cannot be selected. Select them when the rows are opened.")
         return self.rows
 
-    def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
-        if name in self.beside:
-            return super()._values(name, missing_text=missing_text)
-        return np.asarray(dense(self.rows.to_array()))[:, self.names.index(name)]
+    def _beside(self, name: str) -> np.ndarray:
+        return self.labels
+
+    def _numbers(self, j: int) -> np.ndarray:
+        return np.asarray(dense(self.rows.to_array()))[:, j]
 
 
 # --- Arrow ------------------------------------------------------------------------------------------------------------

@@ -414,7 +414,6 @@ class ArrayRows(Rows):
 
     @property
     def slab(self) -> int:
-        """Rows in a slab."""
         if self.most_rows or self.is_sparse:
             return self.most_rows or SPARSE_SLAB_ROWS
         if self.has_engine and on_accelerator(self.X):
@@ -429,7 +428,6 @@ class ArrayRows(Rows):
         return int(self.X.data.nbytes + self.X.indices.nbytes) * min(self.slab, self.n) // max(1, self.n)
 
     def pieces(self) -> Iterator[Array]:
-        """Yield views of the array."""
         slab = self.slab
         for start in range(0, self.n, slab):
             if self.stamps:
@@ -437,11 +435,9 @@ class ArrayRows(Rows):
             yield self.X if self.n <= slab else self.X[start : start + slab, :]
 
     def prepare(self, piece: Array) -> Array:
-        """Return the piece as floats, without a copy where possible."""
         return as_floats(piece, self.dtype)
 
     def to_array(self) -> Array:
-        """Return the array as floats, without a copy where possible."""
         check_files(self.stamps)
         return as_floats(self.X, self.dtype)
 
@@ -458,17 +454,14 @@ class SlicedRows(Rows):
 
     @property
     def slab(self) -> int:
-        """Rows in a slab."""
         return self.most_rows
 
     def pieces(self) -> Iterator[Any]:
-        """Yield slices of the slabs, as floats."""
         for chunk in self.rows.chunks():
             for start in range(0, chunk.shape[0], self.most_rows):
                 yield chunk[start : min(start + self.most_rows, chunk.shape[0]), :]
 
     def to_array(self) -> Array:
-        """Return all rows."""
         return self.rows.to_array()
 
 
@@ -484,28 +477,22 @@ class MappedRows(Rows):
 
     @property
     def slab(self) -> int:
-        """Rows in a slab."""
         return self.rows.slab
 
     @property
     def slab_bytes(self) -> int:
-        """Bytes of a slab."""
         return self.rows.slab_bytes
 
     def pieces(self) -> Iterator[Any]:
-        """Yield the raw slabs."""
         return self.rows.pieces()
 
     def prepare(self, piece: Any) -> Array:
-        """Return the mapped slab."""
         return self.map(self.rows.prepare(piece))
 
     def height(self, piece: Any) -> int:
-        """Return the number of rows in a raw slab."""
         return self.rows.height(piece)
 
     def to_array(self) -> Array:
-        """Return all rows, mapped."""
         return self.map(self.rows.to_array())
 
 
@@ -532,15 +519,12 @@ class StreamRows(Rows):
 
     @property
     def slab(self) -> int:
-        """Rows in a slab."""
         return self.most_rows or super().slab
 
     def pieces(self) -> Iterator[Any]:
-        """Yield raw slabs."""
         return self.one_pass(self.read(self.slab))
 
     def prepare(self, piece: Any) -> Array:
-        """Return a raw slab as floats."""
         with enough_memory(self.source):
             return self.convert(piece)
 
@@ -631,7 +615,6 @@ class ChunkRows(Rows):
             )
 
     def height(self, piece: tuple[Rows, Any]) -> int:
-        """Return the number of rows in a slab of a chunk."""
         rows, raw = piece
         return rows.height(raw)
 
@@ -670,11 +653,9 @@ class DaskRows(Rows):
             self.X = self.X.map_blocks(checked_sparse, self.source, meta=self.X._meta)
 
     def pieces(self) -> Iterator[Any]:
-        """Yield the blocks, computed one at a time."""
         return iter(self.X.blocks[i].compute() for i in range(self.X.numblocks[0]))
 
     def prepare(self, piece: Any) -> Array:
-        """Return the block as floats."""
         return as_floats(piece, self.dtype)
 
 

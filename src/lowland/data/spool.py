@@ -52,7 +52,6 @@ class SpooledRows(Rows):
 
     @property
     def slab(self) -> int:
-        """Rows in a slab."""
         return self.rows.slab
 
     def pieces(self) -> Iterator[_Slab]:
@@ -69,7 +68,6 @@ class SpooledRows(Rows):
         self.total = start
 
     def height(self, piece: _Slab) -> int:
-        """Return the number of rows in a slab."""
         return piece[2]
 
     def prepare(self, piece: _Slab) -> Array:

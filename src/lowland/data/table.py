@@ -101,7 +101,6 @@ class Table(Reader):
 
     @cached_property
     def notes(self) -> list[str]:
-        """What was detected in reading the table, one sentence each."""
         return self.table.notes
 
     @cached_property
@@ -133,19 +132,15 @@ class Table(Reader):
     # --- as a table of the features ---
 
     def rows_at(self, keep: list[int]) -> Rows:
-        """Return the features at these positions as Rows."""
         return self.table.rows_at([self._keep[j] for j in keep])
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
-        """Return name and type of the features at these positions."""
         return self.table.fields_at([self._keep[j] for j in keep])
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield Arrow record batches of these columns."""
         return self.table.batches(fields, size)
 
     def scan(self) -> Iterator[Any]:
-        """Yield Arrow record batches of the features, the ids and the labels."""
         wanted = {*self.names, self.id_name, self.label_name}
         for batch in self.table.scan():
             yield batch.select([name for name in batch.schema.names if name in wanted])

@@ -20,7 +20,6 @@ class DaskRun(LocalRun):
     """Runs over the blocks of a Dask array, on the active scheduler or cluster; other tasks run on this machine."""
 
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
-        """Return the sum of ``of`` over all blocks, merged as a tree of fixed shape."""
         dask = _dask()
         assert isinstance(rows, DaskRows)
         slices = _aligned_blocks(rows, aligned)
@@ -45,7 +44,6 @@ class DaskRun(LocalRun):
     def map_rows(
         self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
     ) -> Iterator[Array]:
-        """Yield f(block) for every block, in order."""
         return (f(chunk) for chunk in rows.chunks())
 
     def gather(
@@ -56,7 +54,6 @@ class DaskRun(LocalRun):
         name: str = "mapping rows",
         dtype: np.dtype | None = None,
     ) -> Array:
-        """Return a lazy Dask array."""
         assert isinstance(rows, DaskRows)
         dtype = np.dtype(dtype or rows.dtype)
         return rows.X.map_blocks(

@@ -31,7 +31,6 @@ class MemoryReader(Reader):
         self.schema, self.names = table.schema, list(table.column_names)
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield record batches."""
         chosen = self.table.select([f.name for f in fields])
         return (cast_batch(batch, fields) for batch in chosen.to_batches(max_chunksize=size))
 
@@ -58,7 +57,6 @@ class FeatherReader(Reader):
                 yield file
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield the record batches of the file."""
         with self._file() as file:
             is_file = hasattr(file, "num_record_batches")
             for batch in map(file.get_batch, range(file.num_record_batches)) if is_file else file:
@@ -128,7 +126,6 @@ class JsonLinesReader(Reader):
                 yield reader
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield record batches of blocks of the file."""
         kinds = {f.name: f.type for f in fields}
         done = 0
         try:

@@ -226,7 +226,6 @@ class CsvReader(Reader):
         )
 
     def rows_at(self, keep: list[int]) -> Rows:
-        """Return the columns at these positions as Rows of float64."""
         if text_fields(self.fields_at(keep)):
             raise self._count_problems([self.names[j] for j in keep]).error(self.source)
         rows = super().rows_at(keep)

@@ -62,7 +62,6 @@ class FrameReader(Reader):
         self.beside = (self.id_name,)
 
     def rows_at(self, keep: list[int]) -> Rows:
-        """Return the columns at these positions as Rows."""
         import narwhals as nw
 
         names, kinds = [self.names[j] for j in keep], [self.table.schema[self.keys[j]] for j in keep]
@@ -84,16 +83,13 @@ class FrameReader(Reader):
         return self._columns[name]
 
     def fields_at(self, keep: Sequence[int]) -> list[Any]:
-        """Return name and type of the columns at these positions."""
         return [pa.field(self.names[j], self._column(self.names[j]).type) for j in keep]
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield record batches."""
         names = [f.name for f in fields]
         return iter(pa.table([self._column(name) for name in names], names=names).to_batches(max_chunksize=size))
 
     def positions(self, columns: Any, drop: Any) -> list[int]:
-        """Return the positions of the named columns, or of all, without the dropped ones."""
         texts = [isinstance(key, str) for key in self.keys]
         if any(texts) and not all(texts):
             raise DataTypeError(  # scikit-learn's checks look for these words

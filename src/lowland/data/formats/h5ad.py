@@ -18,7 +18,6 @@ from lowland.data.rows import (
     SPARSE_SLAB_ROWS,
     ArrayRows,
     Rows,
-    Stamps,
     StreamRows,
     as_floats,
     checked_sparse,
@@ -31,32 +30,82 @@ from lowland.run.settings import require_memory
 _BYTES_PER_NAME = 100  # in memory
 
 
-def open_h5ad(path: Path, source: str, read: ReadOptions) -> RowsReader:
-    """Return X, or the matrix named by ``array``, with the columns of obs beside it; the observation names are ids."""
-    with _opened(path, source) as file:
-        place = _place(file, source, read)
-        obs, (n, d) = file["obs"], _shape(file[place])
-        index = _text(obs.attrs.get("_index", "_index"))
-        beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
-        beside += [index] * (index in obs)
-        require_memory(_BYTES_PER_NAME * d, f"{source}, with {d:,} variables,")
-        if place.startswith("obsm/"):
-            names = [f"{place[5:]} {j + 1}" for j in range(d)]
-        else:
-            var = file["var"]
-            names = [_text(name) for name in _column(var[_text(var.attrs.get("_index", "_index"))])]
-        if len(names) != d:
-            raise ValueError(f"{place} has {d} columns, but there are {len(names)} names of variables")
-    stamps = stamps_of([path])
-    found = RowsReader(
-        names, lambda keep: _rows_at(path, place, (n, d), keep, names, source, stamps), source, n,
-        lambda name: _observed(path, source, f"obs/{name}"), beside, stamps,
-    )  # fmt: skip
-    found.id_name = index if index in beside else None
-    labels = [name for name in beside if name != index]
-    said = f"; columns of obs: {', '.join(labels)}." if len(beside) > 1 else "."
-    found.notes.append(f"{source}: {place}, {n:,} observations of {d:,} variables{said}")
-    return found
+class H5adReader(RowsReader):
+    """X, or the matrix named by ``array``, with the columns of obs beside it; the observation names are ids."""
+
+    def __init__(self, path: Path, source: str, read: ReadOptions) -> None:
+        with _opened(path, source) as file:
+            self.place = _place(file, source, read)
+            obs, self.shape = file["obs"], _shape(file[self.place])
+            index = _text(obs.attrs.get("_index", "_index"))
+            beside = [name for name in map(_text, obs.attrs.get("column-order", ())) if name in obs]
+            beside += [index] * (index in obs)
+            self.n, d = self.shape
+            require_memory(_BYTES_PER_NAME * d, f"{source}, with {d:,} variables,")
+            if self.place.startswith("obsm/"):
+                self.names = [f"{self.place[5:]} {j + 1}" for j in range(d)]
+            else:
+                var = file["var"]
+                self.names = [_text(name) for name in _column(var[_text(var.attrs.get("_index", "_index"))])]
+            if len(self.names) != d:
+                raise ValueError(f"{self.place} has {d} columns, but there are {len(self.names)} names of variables")
+        self.path, self.source, self.stamps, self.beside = path, source, stamps_of([path]), tuple(beside)
+        self.id_name = index if index in beside else None
+        labels = [name for name in beside if name != index]
+        said = f"; columns of obs: {', '.join(labels)}." if len(beside) > 1 else "."
+        self.notes.append(f"{source}: {self.place}, {self.n:,} observations of {d:,} variables{said}")
+
+    def rows_at(self, keep: list[int]) -> Rows:
+        """Return the variables at these positions as Rows: sparse if the matrix is sparse."""
+        import h5py
+
+        path, place, source, (n, d) = self.path, self.place, self.source, self.shape
+        chosen = tuple(self.names[j] for j in keep)
+        columns = None if keep == list(range(d)) else np.asarray(keep, dtype=np.int64)
+        with _opened(path, source) as file:
+            stored = file[place]
+            is_sparse = not isinstance(stored, h5py.Dataset)
+            if is_sparse:
+                kind = _text(stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", "unknown")))
+                if kind[:3] not in ("csr", "csc"):
+                    raise DataError(
+                        f"{stored.name} of {source} has the encoding {kind!r}, not csr_matrix or csc_matrix. "
+                        "Choose another matrix (`array=...`)."
+                    )
+                if kind.startswith("csc"):
+                    require_memory(2 * (stored["data"].nbytes + stored["indices"].nbytes), source)
+                    parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
+                    X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=(n, d)), source)
+                    return ArrayRows(X if columns is None else X[:, columns], chosen, source)
+                ends = stored["indptr"]
+                if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
+                    raise ValueError("its index pointers do not fit its shape")
+            dtype = float_dtype(stored["data"].dtype if is_sparse else stored.dtype)
+
+        def read(slab: int) -> Iterator[Any]:
+            with _opened(path, source) as file:
+                stored = file[place]
+                for start in range(0, n, slab):
+                    stop = min(start + slab, n)
+                    if not is_sparse:
+                        yield stored[start:stop]
+                        continue
+                    offsets = stored["indptr"][start : stop + 1].astype(np.int64)
+                    some = slice(int(offsets[0]), int(offsets[-1]))
+                    parts = (stored["data"][some], stored["indices"][some], offsets - offsets[0])
+                    yield checked_sparse(scipy.sparse.csr_matrix(parts, shape=(stop - start, d)), source)
+
+        def convert(piece: Any) -> Any:
+            return as_floats(piece if columns is None else piece[:, columns], dtype)
+
+        return StreamRows(
+            read, convert, n, len(keep), dtype, chosen, source, is_sparse=is_sparse, stamps=self.stamps,
+            most_rows=SPARSE_SLAB_ROWS if is_sparse else None,
+        )  # fmt: skip
+
+    def _beside(self, name: str) -> np.ndarray:
+        with _opened(self.path, self.source) as file:
+            return _column(file[f"obs/{name}"])
 
 
 def _place(file: Any, source: str, read: ReadOptions) -> str:
@@ -73,63 +122,6 @@ def _place(file: Any, source: str, read: ReadOptions) -> str:
             "Choose a matrix of the file."
         )
     return found[0]
-
-
-def _rows_at(
-    path: Path, place: str, shape: tuple[int, int], keep: list[int], names: list[str], source: str, stamps: Stamps
-) -> Rows:
-    """The variables at these positions as Rows: sparse if the matrix is sparse."""
-    import h5py
-
-    n, d = shape
-    chosen = tuple(names[j] for j in keep)
-    columns = None if keep == list(range(d)) else np.asarray(keep, dtype=np.int64)
-    with _opened(path, source) as file:
-        stored = file[place]
-        is_sparse = not isinstance(stored, h5py.Dataset)
-        if is_sparse:
-            kind = _text(stored.attrs.get("encoding-type", stored.attrs.get("h5sparse_format", "unknown")))
-            if kind[:3] not in ("csr", "csc"):
-                raise DataError(
-                    f"{stored.name} of {source} has the encoding {kind!r}, not csr_matrix or csc_matrix. "
-                    "Choose another matrix (`array=...`)."
-                )
-            if kind.startswith("csc"):
-                require_memory(2 * (stored["data"].nbytes + stored["indices"].nbytes), source)
-                parts = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
-                X = checked_sparse(scipy.sparse.csc_matrix(parts, shape=shape), source)
-                return ArrayRows(X if columns is None else X[:, columns], chosen, source)
-            ends = stored["indptr"]
-            if len(ends) != n + 1 or ends[0] != 0 or ends[-1] != len(stored["data"]):
-                raise ValueError("its index pointers do not fit its shape")
-        dtype = float_dtype(stored["data"].dtype if is_sparse else stored.dtype)
-
-    def read(slab: int) -> Iterator[Any]:
-        with _opened(path, source) as file:
-            stored = file[place]
-            for start in range(0, n, slab):
-                stop = min(start + slab, n)
-                if not is_sparse:
-                    yield stored[start:stop]
-                    continue
-                offsets = stored["indptr"][start : stop + 1].astype(np.int64)
-                some = slice(int(offsets[0]), int(offsets[-1]))
-                parts = (stored["data"][some], stored["indices"][some], offsets - offsets[0])
-                yield checked_sparse(scipy.sparse.csr_matrix(parts, shape=(stop - start, d)), source)
-
-    def convert(piece: Any) -> Any:
-        return as_floats(piece if columns is None else piece[:, columns], dtype)
-
-    return StreamRows(
-        read, convert, n, len(keep), dtype, chosen, source, is_sparse=is_sparse, stamps=stamps,
-        most_rows=SPARSE_SLAB_ROWS if is_sparse else None,
-    )  # fmt: skip
-
-
-def _observed(path: Path, source: str, place: str) -> np.ndarray:
-    """A column of obs."""
-    with _opened(path, source) as file:
-        return _column(file[place])
 
 
 def _column(stored: Any) -> np.ndarray:

@@ -26,18 +26,18 @@ class ImageReader(RowsReader):
         self.files = images_in(path)
         self.mode, (width, height) = _common_size(self.files, source)
         self.image_shape = (height, width) if self.mode == "L" else (height, width, 3)
-        names = [f"pixel {j}" for j in range(int(np.prod(self.image_shape)))]
+        self.names = [f"pixel {j}" for j in range(int(np.prod(self.image_shape)))]
         self.label_name = FOLDER if any(file.parent != path for file in self.files) else None
-        beside = (FILE,) if self.label_name is None else (FILE, FOLDER)
-        super().__init__(names, self._pixels, source, len(self.files), self._names, beside, stamps_of(self.files))
+        self.beside = (FILE,) if self.label_name is None else (FILE, FOLDER)
+        self.source, self.n, self.stamps = source, len(self.files), stamps_of(self.files)
         kind = "gray levels" if self.mode == "L" else "colors"
         self.notes.append(f"{source} contains {len(self.files):,} images of {width} × {height} pixels, {kind}.")
 
-    def _names(self, column: str) -> np.ndarray:
-        return np.array([file.name if column == FILE else file.parent.name for file in self.files])
+    def _beside(self, name: str) -> np.ndarray:
+        return np.array([file.name if name == FILE else file.parent.name for file in self.files])
 
-    def _pixels(self, keep: list[int]) -> Rows:
-        """Return the pixels at these positions as Rows in float32, from 0 to 1."""
+    def rows_at(self, keep: list[int]) -> Rows:
+        """Return the pixels at these positions as Rows of float32, from 0 to 1."""
 
         def pixels(image: Any) -> np.ndarray:
             return np.asarray(image.convert(self.mode), dtype=np.uint8).ravel()

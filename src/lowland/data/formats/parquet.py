@@ -107,7 +107,6 @@ class ParquetReader(Reader):
         return fields
 
     def batches(self, fields: Sequence[Any], size: int = BATCH) -> Iterator[Any]:
-        """Yield record batches of the columns, file after file."""
         names = [f.name for f in fields]
         for part in self.parts:
             with self._open(part) as file, reading(part, repr(str(part)), "Parquet"):
