@@ -152,15 +152,8 @@ def test_memory_is_that_of_the_peak():
     assert 30e6 < peak.bytes < 80e6
 
 
-def test_memory_is_sampled_where_the_peak_cannot_be_reset(monkeypatch):
-
+def test_memory_is_not_known_where_the_peak_cannot_be_reset(monkeypatch):
     monkeypatch.setattr(processes, "_reset_peak", lambda: False)
-    with PeakMemory() as peak:
-        held = np.ones(5_000_000)
-        time.sleep(0.1)
-        del held
-    assert peak.bytes is None or 30e6 < peak.bytes < 80e6
-    monkeypatch.setattr(processes, "resident", lambda: None)
     with PeakMemory() as peak:
         pass
     assert peak.bytes is None

@@ -184,7 +184,9 @@ class ClassicalMDS(
         if keep is None and self.metric in ("euclidean", "l2") and not self.add_constant:
             self._by_axes(rows, run)
             return
-        D, unit = self._in_units(self._distances(rows, run, keep), run)  # (m, m)
+        D = self._distances(rows, run, keep)  # (m, m)
+        unit = unit_of(D)  # a power of two, by which squares neither overflow nor underflow
+        D = D if unit == 1 else D / unit
         here = LocalRun()
         c = self._constant(D, here, unit) if self.add_constant else 0.0
         scaling = classical_scaling(D, self.n_components, here, constant=c, whole=self.all_eigenvalues)
@@ -242,13 +244,6 @@ class ClassicalMDS(
         if given or callable(self.metric):
             D = check_distances(D)
         return D
-
-    def _in_units(self, D: Array, run: Run) -> tuple[Array, float]:
-        """Return distances whose squares do not overflow, and the number they were divided by."""
-        unit = unit_of(D)
-        if unit == 1:
-            return D, unit
-        return D / unit, unit
 
     def _constant(self, D: Array, run: Run, unit: float) -> float:
         found = additive_constant(D, run)

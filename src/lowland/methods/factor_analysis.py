@@ -37,7 +37,6 @@ from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.math.statistics.latent_gaussian import (
     TOL,
     CompletedThen,
-    ImputeRows,
     LatentModel,
     ObservedLikelihoods,
     expectation_maximization,
@@ -45,9 +44,8 @@ from lowland.math.statistics.latent_gaussian import (
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional, refusal
-from lowland.methods.base.imputation import impute_rows
 from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.moments import MomentsMethod
+from lowland.methods.base.moments import MomentsMethod, impute_rows
 from lowland.methods.base.params import check_parameters
 from lowland.run.run import Run, run_for
 
@@ -396,7 +394,7 @@ class FactorAnalysis(
 
         Observed values do not change. The rows need not be those of the fit. A data frame returns a data frame.
         """
-        return impute_rows(self, X, lambda: ImputeRows(self._latent()))
+        return impute_rows(self, X)
 
     def _latent(self) -> LatentModel:
         """The model that predicts missing values from the observed ones."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import MethodType
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, as_double, is_sparse, to_numpy, xp_of
 from lowland.data.open import opened_once
@@ -348,16 +347,5 @@ class KernelPCA(
         rows, run = InvertibleMethod._rows_to_decode(self, Z)
         return in_slabs(rows, int(self.X_transformed_fit_.shape[0])), run
 
-    @LearnedInverse
-    def inverse_transform(self, X: Any) -> Any:
-        """Return approximate rows (pre-images) of coordinates, (n, d). Only with ``fit_inverse_transform``."""
-        check_is_fitted(self)
-        rows, run = self._rows_to_decode(X)
-        return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")
-
-    @LearnedInverse
-    def inverse_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield approximate rows (pre-images) of coordinates in chunks, in order."""
-        check_is_fitted(self)
-        rows, run = self._rows_to_decode(X)
-        return run.map_rows(self._decoding(), rows, name="reconstructing rows")
+    inverse_transform = LearnedInverse(InvertibleMethod.inverse_transform)
+    inverse_chunks = LearnedInverse(InvertibleMethod.inverse_chunks)

@@ -25,7 +25,7 @@ from lowland.math.statistics.moments import Moments
 from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional
 from lowland.methods.base.method import RandomState, attribute, param
-from lowland.methods.base.moments import MomentsMethod
+from lowland.methods.base.moments import MomentsMethod, impute_rows
 from lowland.methods.base.principal import PRINCIPAL_ATTRIBUTES, PrincipalMap, check_below_all, keep_axes
 from lowland.run.run import Run
 
@@ -259,10 +259,7 @@ class PCA(
 
         Observed values do not change. The rows need not be those of the fit. A data frame returns a data frame.
         """
-        from lowland.math.statistics.latent_gaussian import ImputeRows
-        from lowland.methods.base.imputation import impute_rows
-
-        return impute_rows(self, X, lambda: ImputeRows(self._latent()))
+        return impute_rows(self, X)
 
     def _latent(self) -> LatentModel:
         """The probabilistic model, which predicts missing values from the observed ones."""

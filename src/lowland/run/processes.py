@@ -33,7 +33,6 @@ from lowland.run.memory import show_bytes
 POLL = 0.1  # seconds between two looks at a process
 START_LIMIT = 120.0  # seconds to load the libraries
 COMPILE_LIMIT = 60.0  # seconds allowed for compilation, which do not count
-SAMPLED_EVERY = 0.01  # seconds between two samples of the memory, if the system has no peak that can be reset
 BEGIN = """
 import json, sys
 sys.path[:], preload = json.loads(sys.argv[1])
@@ -303,28 +302,14 @@ class PeakMemory:
 
     def __enter__(self) -> Self:
         _return_freed_memory()
-        self._before, self._highest = resident(), 0
-        self._exact = self._before is not None and _reset_peak()
-        self._over = threading.Event()
-        if self._before is not None and not self._exact:
-            self._thread = threading.Thread(target=self._sample, daemon=True)
-            self._thread.start()
+        self._before = resident() if _reset_peak() else None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is None:
-            return
-        if not self._exact:
-            self._over.set()
-            self._thread.join()
-        highest = _status("self", "VmHWM") if self._exact else max(self._highest, resident() or 0)
-        self.bytes = None if highest is None else max(0, highest - self._before)
-
-    def _sample(self) -> None:
-        while not self._over.wait(SAMPLED_EVERY):
-            self._highest = max(self._highest, resident() or 0)
+        highest = None if self._before is None else _status("self", "VmHWM")
+        self.bytes = None if highest is None or self._before is None else max(0, highest - self._before)
 
 
 def resident() -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import is_array, like
+from lowland.data.open import is_frame
 from lowland.data.rows import Rows
 from lowland.errors import LowlandError, ParameterError
 from lowland.math.statistics.moments import Moments
@@ -117,6 +118,22 @@ class MomentsMethod(Method):
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
         self._solve_pending()
         return InvertibleMethod._rows_to_decode(self, Z)
+
+
+def impute_rows(model: Any, X: Any) -> Any:
+    """Return X without missing values, which the latent model of a method predicts from the observed ones."""
+    if model._params.missing is None:
+        reason = "impute needs a model of incomplete rows."
+        raise ParameterError(reason, "Set `missing='em'`.", method=type(model).__name__, missing=None)
+    from lowland.math.statistics.latent_gaussian import ImputeRows
+
+    rows, run = model._rows_to_map(X)
+    Y = run.gather(ImputeRows(model._latent()), rows, rows.d, name="imputing missing values")
+    if not (is_frame(X) and rows.names):
+        return Y
+    from lowland.data.write import frame_like
+
+    return frame_like(X, Y, list(rows.names))
 
 
 def in_library_of(part: Any, other: Any) -> Any:
