@@ -33,6 +33,15 @@ def open_categories(
     ``levels`` are those of an earlier table, as in its ``Rows.levels``. Without them, one pass over the table finds
     them: sorted; those of an ordered categorical column in their order. ``read``: options of reading a file.
     """
+    rows = _opened(source, columns, drop, levels, read)
+    if levels is not None and rows.d == len(levels):
+        _check_types(rows, levels)
+    return rows
+
+
+def _opened(
+    source: Any, columns: Sequence[str] | None, drop: Sequence[str], levels: Levels | None, read: ReadOptions | None
+) -> Rows:
     if has_columns(source):
         table = open_table(source, read)
         keep = table.positions(columns, drop)
@@ -109,7 +118,7 @@ def levels_of(rows: Rows) -> Levels:
     return rows.levels or (None,) * rows.d
 
 
-def check_types(rows: Rows, levels: Levels) -> None:
+def _check_types(rows: Rows, levels: Levels) -> None:
     """Raise an error for a column that contains text where the training data has numbers, or the reverse."""
     for j, (known, now) in enumerate(zip(levels, levels_of(rows), strict=True)):
         if (known is None) != (now is None):
@@ -170,10 +179,9 @@ def _merged(parts: Sequence[np.ndarray | None], what: str) -> np.ndarray | None:
 
 
 def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, named: bool) -> StreamRows:
-    """Rows whose columns of text are codes."""
     coded = _coded_columns(found, source, levels)
     names = [f.name for f in found.fields]
-    known = _levels_in(found, coded) if levels is None else _checked(levels, coded, names, source)
+    known = _levels_in(found, coded) if levels is None else _known_levels(levels, coded)
     positions = [None if each is None else {value: i for i, value in enumerate(each.tolist())} for each in known]
 
     dtype = np.dtype(np.float64)
@@ -194,17 +202,11 @@ def _coded_rows(found: ArrowColumns, source: str, levels: Levels | None, *, name
     return rows
 
 
-def _checked(levels: Levels, coded: list[bool], names: list[str], source: str) -> Levels:
-    """The given levels, if they fit the types of the columns."""
-    if len(levels) != len(coded):
-        return tuple(levels[j] if j < len(levels) and is_text else None for j, is_text in enumerate(coded))
-    for name, known, is_text in zip(names, levels, coded, strict=True):
-        if (known is not None) != is_text:
-            now, before = ("text", "numbers") if is_text else ("numbers", "text")
-            raise DataTypeError(
-                f"Column {name!r} of {source} contains {now}, but {before} in the training data. Convert the column."
-            )
-    return levels
+def _known_levels(levels: Levels, coded: list[bool]) -> Levels:
+    """The given levels of the columns of text; none of a column that contains numbers in the earlier table."""
+    given = (*levels, *[None] * len(coded))[: len(coded)]
+    known = [_as_levels(()) if own is None else own for own in given]
+    return tuple(own if is_text else None for is_text, own in zip(coded, known, strict=True))
 
 
 def _levels_in(found: ArrowColumns, coded: list[bool]) -> Levels:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowland.data.categories import check_types, levels_of, open_categories
+from lowland.data.categories import levels_of, open_categories
 from lowland.data.rows import Rows
 from lowland.errors import warn
 from lowland.math.correspondence.categories import Coding, LevelSets, level_sets
@@ -38,10 +38,7 @@ class CategoryMap(Method):
         if not fitted:
             return open_categories(X, **selection)
         levels = tuple(_text_levels(each) for each in self.categories_)
-        rows = open_categories(X, levels=levels, **selection)
-        if rows.d == len(levels):
-            check_types(rows, levels)
-        return rows
+        return open_categories(X, levels=levels, **selection)
 
     def _learned_coding(self, rows: Rows, run: Run, columns: Sequence[int], *, missing_level: bool) -> Coding:
         """The levels of the columns: those of text, and the distinct values of numbers, from one pass over these."""
@@ -88,7 +85,6 @@ class CategoryMap(Method):
         return np.asarray(names, dtype=object)
 
     def _coding(self) -> Coding:
-        """The coding of the fitted levels."""
         columns, keys, missing = [], [], []
         for j, levels in enumerate(self.categories_):
             if levels is None:
@@ -110,7 +106,6 @@ class CategoryMap(Method):
         )
 
     def _column_names(self) -> tuple[str, ...]:
-        """The names of the columns in messages."""
         names = getattr(self, "feature_names_in_", None)
         return tuple(str(j) if names is None else repr(names[j]) for j in range(self.n_features_in_))
 

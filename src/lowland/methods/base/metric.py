@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array
-from lowland.data.categories import check_types, levels_of, open_categories, with_ranks
+from lowland.data.categories import levels_of, open_categories, with_ranks
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataTypeError, DataWarning, LowlandError, ParameterError, warn
@@ -96,7 +96,6 @@ class Metric:
         rows = open_categories(X, levels=levels, **selection)
         if rows.d != len(levels):
             return rows  # the check of the columns raises the error
-        check_types(rows, levels)
         ranked = [j for j, known in enumerate(levels) if known is not None and j not in columns["categorical"]]
         return with_ranks(rows, {}, ranked) if ranked else rows
 
