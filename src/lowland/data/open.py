@@ -185,7 +185,6 @@ def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
 
 
 def _open_format(suffix: str, path: Path, source: str, read: ReadOptions) -> Reader:
-    """Open a file by its extension."""
     kind = suffix.removesuffix(".gz")
     if kind in (".csv", ".tsv", ".txt"):
         from lowland.data.formats.csv_file import CsvReader

@@ -92,7 +92,6 @@ def problems_error(problems: Sequence[Problem], source: str, incomplete: Sequenc
 
 
 def _lines(what: str, lines: Sequence[str]) -> str:
-    """A list of columns, the first ones of many."""
     shown = list(lines[:SHOWN_COLUMNS])
     if len(lines) > SHOWN_COLUMNS:
         shown.append(f"and {len(lines) - SHOWN_COLUMNS} more")

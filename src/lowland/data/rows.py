@@ -594,7 +594,6 @@ class ChunkRows(Rows):
                 yield rows, piece
 
     def _check_chunk(self, i: int, rows: Rows) -> None:
-        """Raise an error for a chunk that is not like the first."""
         if rows.d != self.d:
             raise DataError(
                 f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks must have the same columns."

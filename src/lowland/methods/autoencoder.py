@@ -241,7 +241,6 @@ class Autoencoder(
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, callback: Callback = None
     ) -> None:
-        """Compute column moments, build the network, hold out validation rows, and train."""
         self._check_choices(rows.d)
         columns = run.fold(rows, double_moments, name="summing columns")
         if not bool(xp_of(columns.mean).any(columns.variances > 0)):
@@ -341,7 +340,6 @@ class Autoencoder(
     def _keep(
         self, found: TrainingResult, loss: NetworkLoss, scaling: UniformScaling, rows: Rows, columns: ColumnMoments
     ) -> None:
-        """Set the fitted attributes, as arrays of the library and the precision of the rows."""
         home = columns.mean
         xp = xp_of(home)
         kind = result_dtype(xp, rows.dtype)

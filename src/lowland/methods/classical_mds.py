@@ -172,7 +172,6 @@ class ClassicalMDS(
     )
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute distances or principal axes, the additive constant, eigenpairs and coordinates."""
         self._measured_rows = None  # what dissimilarity_matrix_ is computed from, where it is kept
         if self.metric != "precomputed":
             if rows.in_memory and rows.n == rows.d:
@@ -196,7 +195,6 @@ class ClassicalMDS(
         self._keep(like(Z, D), scaling.eigenvalues, scaling.outcome, unit)
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
-        """Mark the landmarks; None where all rows are used."""
         if self.n_landmarks is None:
             return None
         return choose_landmarks(count_rows(rows, run), self.n_landmarks, self._generator, "ClassicalMDS")

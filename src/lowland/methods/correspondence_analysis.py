@@ -100,7 +100,6 @@ class CorrespondenceAnalysis(
     n_iter_: int = attribute("Number of iterations, or 0 for a direct solver.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute the margins, then the weighted principal axes of the row profiles."""
         margins: Margins = run.fold(rows, Margins.of, name="summing rows and columns")
         self._check_counts(margins, rows)
         masses = margins.column_sums / margins.total

@@ -162,7 +162,6 @@ class DiffusionMap(
         )  # fmt: skip
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Kernel, density normalization, eigenvectors of the random walk, coordinates."""
         X = run.to_array(rows, "DiffusionMap")
         run = LocalRun()
         self._check_size(X)
@@ -176,7 +175,6 @@ class DiffusionMap(
         self._record_convergence(found.outcome, "Set `n_neighbors`, or a larger `epsilon`.")
 
     def _keep(self, found: DiffusionCoordinates, X: Array) -> None:
-        """Set the fitted attributes, in the precision and array library of the rows."""
         like_array = X.data if is_sparse(X) else X
         Z = like(found.Z, like_array)
         self.diffusion_time_ = found.time

@@ -241,7 +241,6 @@ class FactorAnalysis(
         return self
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum the moments; everything else follows from them."""
         if self.missing is not None:
             with spooled(rows) as kept:
                 found = available_columns(kept, run, weights)
@@ -275,7 +274,6 @@ class FactorAnalysis(
     def _solve_moments(
         self, moments: Moments, run: Run, hints: Sequence[str] = (), chosen: ComponentChoice | None = None
     ) -> None:
-        """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
         if moments.lost_digits:
             raise DataError(
                 "The sparse rows are too far from the origin: their sums of squares lose precision. Make them dense "
@@ -339,7 +337,6 @@ class FactorAnalysis(
         return replace(found, loadings=found.loadings / units[:, None])
 
     def _keep(self, correlations: Correlations, found: FactorEstimate) -> None:
-        """Set the attributes of the model, in the precision of the data."""
         varying, rotated = correlations.varying, self.rotation_ or unrotated(found.loadings)
         standard, model = in_units(rotated, found.uniquenesses, correlations.variances, self.choice_.n_components)
         xp, largest = xp_of(self.mean_), float(np.max(correlations.variances))
@@ -357,7 +354,6 @@ class FactorAnalysis(
         self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
     def _keep_fit(self, correlations: Correlations, found: FactorEstimate, hints: Sequence[str]) -> None:
-        """Set the goodness of fit and the convergence; warn of problems."""
         k, outcome = self.choice_.n_components, found.outcome
         for name, value in vars(goodness_of_fit(correlations, found, k)).items():  # loglike_, aic_, bic_, kmo_, …
             setattr(self, f"{name}_", value)

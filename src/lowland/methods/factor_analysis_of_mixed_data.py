@@ -126,7 +126,6 @@ class FactorAnalysisOfMixedData(
     )
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Find the levels, sum the moments, and decompose the covariance of the scaled columns."""
         categorical = self._categorical(rows)
         numbers = tuple(j for j in range(rows.d) if j not in categorical)
         coding = self._learned_coding(rows, run, categorical, missing_level=self.missing == "category")

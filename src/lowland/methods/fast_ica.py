@@ -134,7 +134,6 @@ class FastICA(
     trace_: tuple[float, ...] = attribute("The value compared with tol, after each iteration.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Whiten, find the rotation that unmixes the rows, describe its components."""
         try:
             contrast = as_contrast(self.fun, self.fun_args)
         except ParameterError as error:

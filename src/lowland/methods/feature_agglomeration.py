@@ -154,7 +154,6 @@ class FeatureAgglomeration(
     n_connected_components_: int = attribute("Number of connected components of the connectivity graph.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute the distances of the columns, build the tree, cut it."""
         self._check(rows.d)
         tree = self._tree(rows, run)
         k = self.n_clusters
@@ -195,7 +194,6 @@ class FeatureAgglomeration(
         return self.n_clusters is None or self.n_clusters < max(100, 0.02 * d)  # scikit-learn's rule
 
     def _check(self, d: int) -> None:
-        """Refuse invalid parameters before any row is read."""
         k, height, metric = self.n_clusters, self.distance_threshold, self.metric
         refuse = partial(ParameterError, method="FeatureAgglomeration")
         if d < 2:

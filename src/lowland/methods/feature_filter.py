@@ -177,7 +177,6 @@ class FeatureFilter(
     # --- fit ---
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Score the columns, rank them, select some."""
         self.statistic_, target = scoring.choose_statistic(
             self.statistic, y, self.target, for_numbers="`target='numbers'`"
         )
@@ -261,7 +260,6 @@ class FeatureFilter(
         return FilterScores(scores, None, relevance.constant, relevance.n), order
 
     def _support(self, found: FilterScores, k: int) -> np.ndarray:
-        """The mask of the selected columns."""
         if self.false_discovery_rate is not None:
             if found.pvalues is None:
                 raise _no_pvalue(self.statistic_)
@@ -290,7 +288,6 @@ class FeatureFilter(
         return isinstance(self.statistic, str) and self.statistic != "variance"
 
     def _check_choices(self, name: str) -> None:
-        """Refuse contradictory parameters before any row is read."""
         refuse = partial(ParameterError, method="FeatureFilter")
         ways = ("n_features_to_select", "threshold", "false_discovery_rate")
         given = {way: getattr(self, way) for way in ways if getattr(self, way) not in (None, "auto")}

@@ -91,14 +91,12 @@ class IncrementalPCA(
         return super().partial_fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum the moments batch by batch, then solve."""
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
         super()._solve(rows, run, y, weights)
         self.batch_size_ = rows.slab
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """The leading eigenpairs of the merged covariance."""
         k, d, n = self._params.n_components, moments.mean.shape[0], max(moments.rows, int(moments.n))
         if k is not None and k > min(n, d):
             limit = (

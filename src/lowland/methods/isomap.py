@@ -184,7 +184,6 @@ class Isomap(
         )  # fmt: skip
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Neighbor graph, geodesic distances, classical scaling, coordinates."""
         if self.n_neighbors is not None and self.radius is not None and graph is None:
             raise ParameterError(
                 f"Both `n_neighbors` and `radius` are provided. Use `Isomap(radius={self.radius}, n_neighbors=None)` "
@@ -250,7 +249,6 @@ class Isomap(
         return np.flatnonzero(mark)
 
     def _check_dimensions(self, m: int, points: str) -> None:
-        """Raise an error for more dimensions than m points span."""
         if self.n_components >= m:
             remedy = f"Choose at most {m - 1}{', or more landmarks' * (points == 'landmarks')}."
             raise refusal(self, f"{m} {points} span at most {m - 1} dimensions.", remedy, "n_components")
@@ -319,7 +317,6 @@ class Isomap(
         return D[np.ix_(some, some if marks is None else marks[some])]
 
     def _marks(self) -> np.ndarray | None:
-        """The numbers of the landmarks among the embedded rows."""
         if self.landmarks_ is None:
             return None
         return np.searchsorted(np.flatnonzero(embedded_mask(self)), to_numpy(self.landmarks_))

@@ -191,7 +191,6 @@ class KernelPCA(
     n_iter_: int = attribute("Number of iterations of the solver, or 0 for a direct one.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute the kernel, its principal axes and the pre-images."""
         self._check_choices(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         if keep is None:
@@ -279,7 +278,6 @@ class KernelPCA(
             )
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
-        """Mark the landmarks; None where all rows are used."""
         if self.n_landmarks is None:
             return None
         return choose_landmarks(
@@ -327,7 +325,6 @@ class KernelPCA(
         return int(self.eigenvalues_.shape[0])
 
     def _embedding(self) -> Array:
-        """Return the coordinates of the training rows, (n, k)."""
         return self.eigenvectors_ * xp_of(self.eigenvalues_).sqrt(self.eigenvalues_)[None, :]
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]

@@ -179,7 +179,6 @@ class L1Selector(
     converged_: bool = attribute("Whether the duality gap reached tol at every penalty.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute moments or take the rows, follow the path, choose a penalty."""
         assert y is not None
         if self.n_features_to_select is not None:
             self._check_count(self.n_features_to_select, rows.d)

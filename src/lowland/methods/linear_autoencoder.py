@@ -132,7 +132,6 @@ class LinearAutoencoder(
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute the moments, then minimize the loss. Keep least-squares codes of rows in memory."""
         d = rows.d
         check_most(self, "n_components", d, f"the data has {d} columns (`n_features={d}`).")
         self._fitted.moments = run.fold(rows, Moments.of, weights, name="summing moments")
@@ -180,7 +179,6 @@ class LinearAutoencoder(
         self._keep(found, moments)
 
     def _keep(self, found: LinearCoder, moments: Moments) -> None:
-        """Set the fitted attributes in the precision of the data. Warn if the solver did not converge."""
         xp = xp_of(found.D)
         kind = result_dtype(xp, self._fitted.dtype)
         self.mean_ = moments.mean

@@ -220,7 +220,6 @@ class LinearDiscriminantAnalysis(
         return self._fit(X, y)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum the moments of the classes, whiten the within-class covariance, compute the discriminants."""
         assert y is not None
         self._check_choices()
         self.classes_, codes = classes_of(y)
@@ -310,7 +309,6 @@ class LinearDiscriminantAnalysis(
         )
 
     def _solve_moments(self, moments: ClassMoments, run: Run) -> None:
-        """Compute the discriminants from merged moments."""
         self._count(moments.n, moments.mean)
         if (self._apart and not moments.apart) or self._params.shrinkage == "auto":
             raise ParameterError(
@@ -344,7 +342,6 @@ class LinearDiscriminantAnalysis(
         self._set_scores(*class_scores(moments.mean, self.priors_, axes.A))
 
     def _count(self, n: np.ndarray, means: Array) -> None:
-        """Check the class counts and set the priors."""
         check_class_counts(self.classes_, n)
         self._most_components(means.shape[1])
         self.counts_, self.n_samples_ = like(n, means), int(n.sum())
@@ -352,7 +349,6 @@ class LinearDiscriminantAnalysis(
         self.priors_ = like(priors, means)
 
     def _keep(self, means: Array, axes: WithinAxes, found: DiscriminantAxes | None) -> None:
-        """Set the fitted attributes of the directions, in the precision of the data."""
         xp = xp_of(means)
         kind = result_dtype(xp, self._fitted.dtype)
         self.means_, self.xbar_, self.rank_ = means, self.priors_ @ means, axes.rank

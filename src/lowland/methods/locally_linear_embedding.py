@@ -162,7 +162,6 @@ class LocallyLinearEmbedding(
         )  # fmt: skip
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Neighborhoods, alignment matrix, coordinates."""
         X = run.to_array(rows, "LocallyLinearEmbedding")
         run = LocalRun()
         self._check_choices(X, graph)
@@ -179,7 +178,6 @@ class LocallyLinearEmbedding(
         self._record_convergence(found.outcome)
 
     def _coordinates(self, X: Array, graph: NeighborGraph, run: Run) -> LocalCoordinates:
-        """The coordinates Z that minimize tr Z'MZ."""
         k, n = self.n_components, graph.n
         how: dict[str, Any] = {"solver": self.eigen_solver, "tol": self.tol or None, "max_iter": self.max_iter}
         how["home"] = self.points_
@@ -209,7 +207,6 @@ class LocallyLinearEmbedding(
             )
 
     def _check_enough(self, m: int, where: str) -> None:
-        """Raise an error for fewer neighbors than the method needs."""
         k = self.n_components
         needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
         if m < needed:

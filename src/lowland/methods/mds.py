@@ -161,7 +161,6 @@ class MDS(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None,
         pair_weights: Any = None, turned: bool = True, callback: Callback = None,
     ) -> None:  # fmt: skip
-        """Compute the dissimilarities, then minimize the stress from each initialization."""
         self._warn_of_former_names()
         data = dissimilarities(rows, run, *self._measure(), owner="MDS", missing=True)
         if data.X is not None:
@@ -184,7 +183,6 @@ class MDS(
         return lambda iteration, Z, value: callback(Snapshot(iteration, self.max_iter, Z * unit, 2 * value * unit**2))
 
     def _keep(self, found: Configuration, data: Dissimilarities) -> None:
-        """Set the fitted attributes, in the unit and the precision of the data."""
         if found.squares == 0:
             warn_of_one_point("MDS")
         unit = data.unit if self._is_metric else 1.0  # metric stress has the unit of squared distances

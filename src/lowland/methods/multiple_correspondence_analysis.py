@@ -120,7 +120,6 @@ class MultipleCorrespondenceAnalysis(
     )
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Find the levels, count their pairs, and decompose the Burt table."""
         coding = self._learned_coding(rows, run, range(rows.d), missing_level=self.missing == "category")
         table: BurtTable = run.fold(rows, partial(burt_table, coding), name="counting pairs of categories")
         if table.passive and self.missing == "error":

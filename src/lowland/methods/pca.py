@@ -151,7 +151,6 @@ class PCA(
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
         if self.missing is not None and self._solve_incomplete(rows, run, weights):
             return
         rule = self._rule_for(rows, weights)
@@ -234,7 +233,6 @@ class PCA(
         return rule
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """Solve from the moments that partial_fit has merged."""
         chosen = Outcome("covariance_eigh", "partial_fit merges the covariance")
         wanted = AxesRequest(as_rule(self._params.n_components), chosen, self._params.scale)
         keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
@@ -250,7 +248,6 @@ class PCA(
         return CompletedThen(self._latent(), scores)
 
     def _facts(self) -> dict[str, Any]:
-        """The components that nearly are single columns."""
         names = vars(self).get("feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
         return dict(lone_columns(to_numpy(self.components_), names))
 

@@ -155,7 +155,6 @@ class ProjectionPursuit(
     n_searched_: int = attribute("Number of sampled points in the search.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sample, whiten, search one projection after another, search noise."""
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
         check_most(self, "n_components", rows.d, f"the data has {rows.d} columns (`n_features={rows.d}`).")
         picked, moments = self._gather(rows, run, picking)
@@ -212,7 +211,6 @@ class ProjectionPursuit(
         return found
 
     def _keep_indices(self, found: list[Projection], noise: np.ndarray, origin: Array) -> None:
-        """Set the indices, their p-values and the convergence of the searches."""
         indices = np.array([projection.index for projection in found])
         beaten = (noise[None, :] >= indices[:, None]).sum(axis=1)
         p_values = (1 + beaten) / (1 + len(noise)) if len(noise) else np.full(len(found), np.nan)

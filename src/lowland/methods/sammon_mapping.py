@@ -111,7 +111,6 @@ class SammonMapping(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None,
         callback: Callback = None,
     ) -> None:  # fmt: skip
-        """Compute the distances, then minimize the stress."""
         data = dissimilarities(rows, run, *self._measure(), owner="SammonMapping", missing=False)
         if data.X is not None:
             warn_if_distances(data.X, "SammonMapping")

@@ -180,7 +180,6 @@ class SelfOrganizingMap(
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, callback: Callback = None
     ) -> None:
-        """Compute the principal plane, choose the grid, train, and keep what the last pass measured."""
         self._check_decay()
         axes = principal_axes(rows, run, Fixed(min(2, rows.d, rows.n or 2)))
         grid = self._choose_grid(axes)
@@ -204,7 +203,6 @@ class SelfOrganizingMap(
         return shown
 
     def _check_decay(self) -> None:
-        """Refuse a radius or a learning rate that would increase."""
         for first in ("radius", "learning_rate") if self.training == "online" else ("radius",):
             last = f"final_{first}"
             a, b = getattr(self, first), getattr(self, last)
@@ -245,7 +243,6 @@ class SelfOrganizingMap(
         return Schedule(self.epochs, radii, rates, self.decay, self.neighborhood, self.convergence_epochs, self.tol)
 
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:
-        """Set the fitted attributes, as arrays of the library and the precision of the data."""
         mean = axes.columns.mean
         xp = xp_of(mean)
         kind = result_dtype(xp, found.prototypes.dtype)

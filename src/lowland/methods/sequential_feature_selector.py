@@ -160,7 +160,6 @@ class SequentialFeatureSelector(
         return router
 
     def _routed(self, params: dict[str, Any]) -> Metadata:
-        """The arguments of fit by receiver."""
         if not params:
             return Metadata()
         if not get_config()["enable_metadata_routing"]:

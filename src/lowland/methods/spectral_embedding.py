@@ -172,7 +172,6 @@ class SpectralEmbedding(
     )
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Affinities, Laplacian, smallest eigenvectors, coordinates."""
         X = run.to_array(rows, "SpectralEmbedding")
         run = LocalRun()
         self._check_size(X, graph)

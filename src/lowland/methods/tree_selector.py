@@ -142,7 +142,6 @@ class TreeSelector(
     rules_: str = attribute("The pruned tree as nested conditions, in the units of the columns.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Grow, prune, cross-validate, permute; select the columns of the pruned tree or the most important."""
         assert y is not None
         if self.n_features_to_select is not None:
             self._check_count(self.n_features_to_select, rows.d)
@@ -190,7 +189,6 @@ class TreeSelector(
     # --- the parts ---
 
     def _columns(self, rows: Rows, run: Run, n: int, names: list[str]) -> np.ndarray:
-        """All rows on the host."""
         X = rows_in_memory(rows, run, n, "TreeSelector")
         check_constant(constant_columns(X), names)
         return X

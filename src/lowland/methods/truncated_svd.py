@@ -93,7 +93,6 @@ class TruncatedSVD(
     n_iter_: int = attribute("Number of iterations, or 0 for a direct solver.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute the leading eigenpairs of X'X and the variances of the coordinates."""
         if self.algorithm == "arpack" and rows.n is not None and self.n_components <= rows.d:
             check_below_all(self, self.n_components, rows.n, rows.d, "algorithm")
         steps = None if self.n_iter == "auto" else int(self.n_iter)

@@ -88,7 +88,6 @@ def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | Non
 
 
 def _neighbors_among(n: int, perplexity: float) -> int:
-    """How many neighbors a row has among n rows."""
     return min(n - 1, max(1, int(3 * perplexity + 1)))
 
 
@@ -322,7 +321,6 @@ class TSNE(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
         callback: Callback = None,
     ) -> None:  # fmt: skip
-        """Neighbor graph, affinities, initial coordinates, descent."""
         X = run.to_array(rows, "TSNE")
         run = LocalRun()
         self._check_size(X)
@@ -364,7 +362,6 @@ class TSNE(
         return show if self.verbose else callback
 
     def _end(self, gradient_norm: float) -> str:
-        """Why the fit ended."""
         why = self.solver_.stopped_because
         if why.startswith("the objective was not lower"):
             return f"did not make any progress during the last {self.n_iter_without_progress} episodes"
@@ -389,7 +386,6 @@ class TSNE(
         return replace(neighborhood, remedy="Add affinities").without_lone_points(found)
 
     def _problem(self, X: Array, found: Components, run: Run) -> EmbeddingProblem:
-        """Affinities, start, repulsion, schedule."""
         n, k = found.graph.n, self.n_components
         P = self._affinities(found.graph, run, X)
         start = np.zeros((n, k)) if are_equal(self, X, found.graph) else self._start(X, P, run)
@@ -442,7 +438,6 @@ class TSNE(
             )
 
     def _start(self, X: Array, P: Any, run: Run) -> np.ndarray:
-        """The initial coordinates, (n, k) float64."""
         n, k, rng = P.shape[0], self.n_components, np.random.default_rng(self.seed_)
         if not isinstance(self.init, str):
             return limit_spread(given_places(self, "init", embedded_mask(self)), _DEVIATION)
@@ -478,7 +473,6 @@ class TSNE(
         return Anchor.aligned(A, float(self.anchor_weight), start)
 
     def _scaled(self, X: Array, run: Run) -> np.ndarray:
-        """Metric MDS of all pairs, (n, k)."""
         if X.shape[0] > _MDS_ROWS:
             reason = f"MDS compares all pairs of the {X.shape[0]:,} rows. Up to {_MDS_ROWS:,} rows are allowed."
             raise refusal(self, reason, "Use `anchor='pca'`, or pass an array, (n, `n_components`).", "anchor")

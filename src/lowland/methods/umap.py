@@ -353,7 +353,6 @@ class UMAP(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
         callback: Callback = None, start: np.ndarray | None = None,
     ) -> None:  # fmt: skip
-        """Neighbor graph, fuzzy graph, initial coordinates, descent; with ``unique``, of the distinct rows."""
         self._check_parameters()
         X = run.to_array(rows, "UMAP")
         self._fitted.supervised = y is not None
@@ -373,7 +372,6 @@ class UMAP(
         self, X: Array, rows: Rows, run: Run, y: np.ndarray | None, graph: Any, callback: Callback,
         start: np.ndarray | None = None,
     ) -> Components:  # fmt: skip
-        """Find the neighbors and minimize the cross-entropy."""
         run = LocalRun()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
@@ -432,7 +430,6 @@ class UMAP(
     def _problem(
         self, X: Array, graph: NeighborGraph, run: Run, y: np.ndarray | None, start: np.ndarray | None
     ) -> EmbeddingProblem:
-        """Fuzzy graph, start and objective."""
         if are_equal(self, X, graph):
             start = np.zeros((len(embedded_mask(self)), self.n_components))
         self.mean_distance_ = mean_length(graph)

@@ -132,7 +132,6 @@ class VectorQuantizer(
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
         columns: ColumnMoments = run.fold(in_small_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         check_most(self, "n_clusters", columns.rows, f"the data has {columns.rows} rows (`n_samples={columns.rows}`).")
         if columns.rows > 1 and columns.underflow:
@@ -162,7 +161,6 @@ class VectorQuantizer(
             self.labels_ = best.labels if best.labels is not None else self._indices_of(rows, run)
 
     def _start(self, sample: RowSample | None, scaling: UniformScaling, d: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the initial code vectors, (k, d), scaled."""
         k = self.n_clusters
         if isinstance(self.init, str):
             assert sample is not None
@@ -179,7 +177,6 @@ class VectorQuantizer(
         return scaling.apply(given)
 
     def _keep(self, found: Quantization, columns: ColumnMoments, dtype: np.dtype) -> None:
-        """Set the fitted attributes, as arrays of the library and the precision of the data."""
         mean, k = columns.mean, self.n_clusters
         xp = xp_of(mean)
         counts, total = found.sums.counts, float(np.sum(to_numpy(columns.squares)))
@@ -266,7 +263,6 @@ class VectorQuantizer(
         return -self._distortion_sums(X, sample_weight)[0]
 
     def _distortion_sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Return the sum of squared distances and the sum of the weights."""
         rows, run = self._rows_to_map(X)
         book, weights = Codebook.of(self.cluster_centers_), self._weights(sample_weight, rows)
         sums = run.fold(in_small_slabs(rows), SumByPrototype(book), weights, name="computing the distortion")

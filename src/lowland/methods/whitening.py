@@ -83,7 +83,6 @@ class Whitening(
     rank_: int = attribute("Number of directions of nonzero variance.")
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """Compute the whitening matrix of the merged covariance."""
         d = moments.mean.shape[0]
         if self._params.n_components is not None and self._params.method not in ("pca", "pca-cor"):
             remedy = "Leave `n_components=None`, or choose `method='pca'` or 'pca-cor'."

@@ -83,7 +83,6 @@ class CsvReader(Reader):
             self.notes.append(f"{self.source} was read with {', '.join(self.clauses)}.")
 
     def _head(self) -> bytes:
-        """Return the first block."""
         with self._reading(), self._stream() as stream:
             return bytes(stream.read(_BLOCK))
 
@@ -268,7 +267,6 @@ class CsvReader(Reader):
             raise (found.error(self.source) if found.problems() else error) from error
 
     def _converted(self, batch: Any, fields: Sequence[Any]) -> Any:
-        """Return a batch with the written numbers as numbers."""
         columns = list(batch.columns)
         for j, name in enumerate(batch.schema.names):
             if name in self.forms:
@@ -330,7 +328,6 @@ class CsvReader(Reader):
         return joined(self._parsed([name], strings_can_be_null=missing_text))
 
     def _parsed(self, names: list[str], **convert: Any) -> Iterator[Any]:
-        """Yield record batches of the named columns."""
         for name in names:
             if pa.types.is_binary(self.schema.field(name).type):
                 raise self._not_decoded(f"column {name!r}")

@@ -122,7 +122,6 @@ def _narwhal(frame: Any) -> Any:
 
 
 def _holds_lists(values: Iterable[Any]) -> bool:
-    """Whether the first value of an object column that is not missing is a list or an array."""
     some = (v for v in values if not (v is None or isinstance(v, float) or type(v).__name__ == "NAType"))
     return isinstance(next(some, None), list | tuple | np.ndarray)
 

@@ -109,7 +109,6 @@ class H5adReader(RowsReader):
 
 
 def _place(file: Any, source: str, read: ReadOptions) -> str:
-    """The path of the matrix within the file."""
     held = [
         *(["X"] if "X" in file else []),
         *(f"{group}/{name}" for group in ("layers", "obsm") for name in file.get(group, {})),

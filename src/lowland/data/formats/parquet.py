@@ -57,7 +57,6 @@ class ParquetReader(Reader):
         self.schemas = [schema for schema, _ in heads]
 
     def _check_names(self, part: Path, names: list[str]) -> None:
-        """Raise an error for a part with other columns than the first."""
         first = self.parts[0].name
         if len(names) != len(self.names):
             fact = f"has {len(names)} columns, but {first} has {len(self.names)}"

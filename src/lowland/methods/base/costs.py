@@ -87,7 +87,6 @@ def _eigenvectors(side: float, times: float = 1) -> CostStep:
 
 
 def _neighbors(s: Size, k: int) -> CostStep:
-    """The search for the k nearest neighbors of every row."""
     from lowland.math.neighbors.approximate import is_too_slow
     from lowland.math.neighbors.searcher import MetricSpace
 

@@ -179,7 +179,6 @@ class PairEmbedding(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None,
         callback: Callback = None,
     ) -> None:  # fmt: skip
-        """Neighbors, pairs, initial coordinates, descent."""
         X = run.to_array(rows, type(self).__name__)
         run = LocalRun()
         self._check_size(X)
