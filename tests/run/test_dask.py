@@ -169,7 +169,6 @@ def test_a_worker_is_killed_in_the_middle(X):
         pids = list(client.run(os.getpid).values())
         killer = threading.Timer(0.5, os.kill, (pids[0], signal.SIGKILL))
         killer.start()
-        begun = time.monotonic()
         ours = PCA(3).fit(lazy)
-        assert time.monotonic() - begun > 0.5, "the fit was over before the worker was killed"
+        assert not killer.is_alive(), "the fit was over before the worker was killed"
         np.testing.assert_allclose(ours.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)

@@ -144,11 +144,14 @@ def test_a_failure_is_a_trial(shared):
 
 
 class Slow(lowland.PCA):
-    """Takes a second in steps, and reports progress."""
+    """Takes two seconds in 100 steps, which it counts, and reports progress."""
+
+    steps = 0
 
     def _solve(self, rows, run, y, weights):
-        for _ in run.iterate("waiting", 100):
+        for step in run.iterate("waiting", 100):
             time.sleep(0.02)
+            type(self).steps = step
         super()._solve(rows, run, y, weights)
 
 
@@ -162,11 +165,10 @@ def slow(monkeypatch):
 
 
 def test_a_limit_ends_a_trial_in_this_process(slow, shared):
-    begun = time.perf_counter()
     trial = fit_trial(slow, shared, limit=0.2)
     assert trial.status == "timed out"
     assert "0.2 s" in trial.error
-    assert time.perf_counter() - begun < 1.5
+    assert 0 < Slow.steps < 99  # of its hundred
 
 
 def test_the_user_s_own_callback_stops_the_study(slow, shared):
@@ -250,7 +252,6 @@ def test_an_interrupted_worker_leaves_nothing(table):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    begun = time.perf_counter()
     worker = Worker(table)
     with pytest.raises(KeyboardInterrupt):
         worker.fit(Planned("PCA", "PCA", {}), None, interrupt)
@@ -258,7 +259,6 @@ def test_an_interrupted_worker_leaves_nothing(table):
     worker.close()
     assert not process.alive
     assert not worker.place.exists()
-    assert time.perf_counter() - begun < 30
 
 
 def test_folders_of_killed_studies_are_removed(table, tmp_path, monkeypatch):
