@@ -111,6 +111,11 @@ def test_both_rules_reach_the_minimum(rule, rate):
     assert found.outcome.trace[-1] == found.value < found.outcome.trace[0]
 
 
+def test_the_norm_of_the_gradient_is_that_of_the_last_iteration():
+    found = descend(Quadratic([Phase(1, Momentum(), 0.1)]), np.zeros_like(TARGET), run(), solver=SOLVER)
+    assert found.gradient_norm == pytest.approx(np.linalg.norm(TARGET), rel=1e-5)
+
+
 def test_bits_are_equal_on_any_number_of_threads():
     maps = [
         descend(Quadratic([Phase(60, Momentum(), 0.1)]), np.zeros_like(TARGET), run(threads), solver=SOLVER).Z

@@ -199,6 +199,12 @@ def test_weights_sum_to_one_for_neighbors_at_one_place_or_on_a_line():
     assert np.abs(H).max() < 10
 
 
+def test_the_farthest_neighbor_has_almost_no_weight_in_a_regression():
+    near = np.array([[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [5.0, 0.0]]])
+    H = regression_weights(np.zeros((1, 2)), near, np.linalg.norm(near, axis=2))
+    np.testing.assert_allclose(H[0], [0.25, 0.25, 0.25, 0.25, 0], atol=1e-6)
+
+
 def test_sparse_rows():
     dense = LocalRegression.of(MAP, PLANE, 15)
     sparse = LocalRegression.of(MAP, scipy.sparse.csr_array(PLANE), 15)
