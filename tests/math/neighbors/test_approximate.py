@@ -52,6 +52,11 @@ def test_distances_are_exact_and_most_neighbors_are_found(metric, dtype, rng):
     np.testing.assert_array_equal(graph.table()[1][same], exact.table()[1][same])
 
 
+def test_points_without_structure_are_found_by_neighbors_of_neighbors(rng):
+    """In 32 dimensions, the leaves of the trees have only three quarters of the neighbors."""
+    assert search(rng.standard_normal((3000, 32)), 10).recall > 0.98
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_few_rows_are_searched_exactly(metric, rng):
     X = rng.standard_normal((100, 5))

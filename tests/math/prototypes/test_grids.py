@@ -50,6 +50,7 @@ def test_the_default_grid_follows_vesanto():
     r, c = usual_grid(10_000, np.array([4.0, 1.0]), "rectangular")
     assert abs(r * c - 500) <= c
     assert c / r == pytest.approx(2, rel=0.1)
+    assert usual_grid(10_000, np.array([36.0, 9.0]), "rectangular") == (r, c)  # whatever the unit
     assert usual_grid(400, np.array([1.0]), "hexagonal")[0] == 1
     assert usual_grid(2, np.array([1.0, 0.5]), "hexagonal") in ((1, 2), (2, 1))
     assert np.prod(usual_grid(30, np.array([1.0, 0.9]), "hexagonal")) <= 16
