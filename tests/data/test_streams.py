@@ -1,6 +1,5 @@
 """Named pipes are read once, without blocking; devices are refused."""
 
-import gc
 import gzip
 import os
 import signal
