@@ -74,6 +74,15 @@ def like(values: Array, X: Array, dtype: Any = None) -> Array:
     return xp.asarray(to_numpy(values), dtype=dtype, device=array_api_compat.device(X))
 
 
+def take(X: Any, places: np.ndarray, axis: int = 0) -> Any:
+    """Return the rows of X, sparse or not, or its columns, at some indices on the host, or those that a mask marks."""
+    places = np.flatnonzero(places) if places.dtype == bool else places
+    if is_sparse(X):
+        return X[:, places] if axis else X[places]
+    xp = xp_of(X)
+    return xp.take(X, like(places, X, xp.int64), axis=axis)
+
+
 def device_of(X: Array) -> Any:
     """Return the device of X, as its library represents it."""
     return array_api_compat.device(X)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_dask, like, result_dtype, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_dask, like, result_dtype, take, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows, in_slabs, own_array
 from lowland.errors import DataWarning, warn
 from lowland.math.distances.to_points import (
@@ -236,7 +236,7 @@ class ClassicalMDS(
         if not given:
             D = distance_matrix(X, LocalRun(), *self._measure())
         elif keep is not None:
-            D = xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
+            D = take(X, to_numpy(self.landmarks_), axis=1)
         else:
             D = self._measured_rows = X
         if given or callable(self.metric):

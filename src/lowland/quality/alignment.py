@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lowland.arrays.namespace import is_array, like, to_numpy, xp_of
+from lowland.arrays.namespace import is_array, take, to_numpy
 from lowland.arrays.random import generator
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError, marked_text
@@ -96,9 +96,9 @@ def procrustes_stability(
         if len(np.unique(picked)) < MIN_ROWS:
             raise DataError(f"A resample of the {n} rows has fewer than {MIN_ROWS} different rows. Pass more rows.")
         try:
-            Z, here = open_coordinates(
-                _embed(method, _take(table, picked, pairwise), None if labels is None else labels[picked])
-            )
+            part = take(table, picked)
+            part = take(part, picked, axis=1) if pairwise else part
+            Z, here = open_coordinates(_embed(method, part, None if labels is None else labels[picked]))
         except ValueError as error:  # its message counts the rows of the resample
             raise DataError(f"In a resample of {len(picked)} of the {n} rows: {marked_text(error)}") from error
         both = kept[picked[here]]
@@ -146,13 +146,6 @@ def fitted_coordinates(model: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
     """Fit a model and return its coordinates, (n, k), without the radii that UMAP returns if it is asked for them."""
     Z = model.fit_transform(X) if y is None else model.fit_transform(X, y)
     return to_numpy(Z[0] if isinstance(Z, tuple) else Z)
-
-
-def _take(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
-    xp = xp_of(table)
-    rows = like(picked, table, xp.int64)
-    part = xp.take(table, rows, axis=0)
-    return xp.take(part, rows, axis=1) if pairwise else part
 
 
 def pad_columns(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, take, to_numpy
 from lowland.arrays.random import generator
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError, warn
@@ -202,8 +202,7 @@ class Work:
 
     def take(self, places: np.ndarray) -> Array:
         """The points at these indices."""
-        xp = xp_of(self.X)
-        return xp.take(self.X, like(places, self.X, xp.int64), axis=0)
+        return take(self.X, places)
 
     def error_of_mean(self, values: np.ndarray, rows: np.ndarray | None = None, k: int | None = None) -> float:
         """Standard error of the mean of values, (m,), that are correlated between the k nearest neighbors."""

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, take, to_numpy
 
 MOST = 1000.0  # upper limit: beyond it all distances are nearly equal
 _BELIEVED = 2.0  # t statistic from which a trend counts
@@ -272,13 +272,12 @@ def correlation_sum(
 
 def local_ranks(X: Array, asked: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return the number of principal components of each neighborhood that are not small relative to the first, (m,)."""
-    xp = xp_of(X)
     k = indices.shape[1] + 1
     step = max(1, _BLOCK // (k * X.shape[1]))
     found = []
     for start in range(0, len(asked), step):
         rows = np.concatenate([asked[start : start + step, None], indices[start : start + step]], axis=1)
-        P = to_numpy(xp.take(X, like(rows.ravel(), X, xp.int64), axis=0)).reshape(*rows.shape, -1).astype(np.float64)
+        P = to_numpy(take(X, rows.ravel())).reshape(*rows.shape, -1).astype(np.float64)
         P -= P.mean(axis=1, keepdims=True)
         values = np.linalg.eigvalsh(P @ P.transpose(0, 2, 1))  # (b, k) ascending: eigenvalues of the covariance
         found.append((values > _SPACE * values[:, -1:]).sum(axis=1))

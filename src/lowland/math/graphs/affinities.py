@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, take, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
@@ -109,7 +109,7 @@ def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
     """Return the distances of up to 500 rows, spread evenly over all, to all rows."""
     n = X.shape[0]
     places = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.int64))
-    some = X[places] if is_sparse(X) else xp_of(X).take(X, like(places, X, xp_of(X).int64), axis=0)
+    some = take(X, places)
     return some if metric == "precomputed" else DistancesTo.of(X, metric, params)(some)
 
 
@@ -229,10 +229,7 @@ def rows_without_loops(W: Any, points: np.ndarray) -> Iterator[tuple[np.ndarray,
     """Yield some of the points and their affinities with all others, (m, n) float64; zero with themselves."""
     for start in range(0, len(points), _PORTION):
         now = points[start : start + _PORTION]
-        if is_sparse(W):
-            rows = scipy.sparse.csr_array(W)[now].toarray().astype(np.float64)
-        else:
-            rows = as_double(xp_of(W).take(W, like(now, W, xp_of(W).int64), axis=0))
+        rows = as_double(scipy.sparse.csr_array(W)[now].toarray() if is_sparse(W) else take(W, now))
         xp = xp_of(rows)
         others = like(np.arange(W.shape[0])[None, :] != now[:, None], rows, xp.bool)
         yield now, xp.where(others, rows, xp.zeros_like(rows))
@@ -255,7 +252,7 @@ def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:
         label[frontier] = component
         while frontier.size and (label < 0).any():
             now, frontier = frontier[:_PORTION], frontier[_PORTION:]
-            rows = as_double(xp.take(W, like(now, W, xp.int64), axis=0))
+            rows = as_double(take(W, now))
             joined = xp.any(rows > like(root[now], W, xp.float64)[:, None] * bar[None, :], axis=0)
             reached = np.flatnonzero(to_numpy(joined) & (label < 0))
             label[reached] = component
@@ -265,9 +262,4 @@ def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:
 
 def submatrix(W: Any, kept: np.ndarray) -> Any:
     """Return the affinities among the marked points."""
-    places = np.flatnonzero(kept)
-    if is_sparse(W):
-        return scipy.sparse.csr_array(W)[places][:, places]
-    xp = xp_of(W)
-    chosen = like(places, W, xp.int64)
-    return xp.take(xp.take(W, chosen, axis=0), chosen, axis=1)
+    return take(take(scipy.sparse.csr_array(W) if is_sparse(W) else W, kept), kept, axis=1)

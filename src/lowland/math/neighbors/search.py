@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_sparse, on_accelerator, take, to_numpy, xp_of
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.math.distances.incomplete_rows import first_unshared, no_shared_column
 from lowland.math.distances.metrics import Metric, allows_nan, check_metric, usable_values
@@ -256,10 +256,8 @@ class NearestAmong:
         finite = finite_rows(X) if is_sparse(X) else to_numpy(xp_of(X).all(usable_values(X, self.metric), axis=1))
         indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
         if finite.any():
-            rows = (
-                X[finite] if is_sparse(X) else xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
-            )
-            indices[finite], distances[finite] = check_found(*searcher.nearest_to(rows, self.k), n)
+            found = check_found(*searcher.nearest_to(take(X, finite), self.k), n)
+            indices[finite], distances[finite] = found
         return indices, distances
 
     def _among_comparable(self, searcher: Searcher, X: Array) -> tuple[np.ndarray, np.ndarray]:

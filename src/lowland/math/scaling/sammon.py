@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, as_double, device_of, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, like, take, to_numpy, xp_of
 from lowland.data.rows import slab_rows
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Watch
@@ -36,14 +36,14 @@ class MergedPoints:
         if len(self.first) == len(self.inverse):
             return Z
         if not self.fixed:
-            return _take_rows(Z, self.first)
+            return take(Z, self.first)
         sums = np.zeros((len(self.first), Z.shape[1]))
         np.add.at(sums, self.inverse, to_numpy(Z))
         return like(sums / to_numpy(self.masses)[:, None], Z)
 
     def expanded(self, Z: Array) -> Array:
         """One row for every original point, (n, k)."""
-        return Z if len(self.first) == len(self.inverse) else _take_rows(Z, self.inverse)
+        return Z if len(self.first) == len(self.inverse) else take(Z, self.inverse)
 
 
 def merge_duplicates(D: Array) -> MergedPoints:
@@ -61,8 +61,8 @@ def merge_duplicates(D: Array) -> MergedPoints:
         return MergedPoints(D, masses, first, inverse, _sum_of_pairs(D, masses), 0.0)
     others = np.setdiff1d(np.arange(n), first)
     parts = (others[start : start + step] for start in range(0, len(others), step))
-    if all(bool(xp.all(_take_rows(D, part) == _take_rows(D, first[inverse[part]]))) for part in parts):
-        merged = xp.take(_take_rows(D, first), like(first, D, xp.int64), axis=1)
+    if all(bool(xp.all(take(D, part) == take(D, first[inverse[part]]))) for part in parts):
+        merged = take(take(D, first), first, axis=1)
         return MergedPoints(merged, masses, first, inverse, _sum_of_pairs(merged, masses), 0.0)
     merged, total = _by_harmonic_means(to_numpy(D), inverse, counts)
     merged = like(merged, D)
@@ -105,11 +105,6 @@ def _sum_of_pairs(D: Array, masses: Array) -> float:
         stop = min(start + step, n)
         total += float(xp.sum(masses[start:stop] * (as_double(D[start:stop, :]) @ masses))) / 2
     return total
-
-
-def _take_rows(A: Array, places: np.ndarray) -> Array:
-    xp = xp_of(A)
-    return xp.take(A, xp.asarray(places, device=device_of(A)), axis=0)
 
 
 # --- Sammon -----------------------------------------------------------------------------------------------------------

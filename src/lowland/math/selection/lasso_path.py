@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, like, take, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.optimize.outcome import Outcome
@@ -259,12 +259,11 @@ class GroupMoments:
 
 def moments_by_group(X: Array, y: np.ndarray, group: np.ndarray, groups: int) -> GroupMoments:
     """Return the moments of a chunk; y should be standardized, since it is converted to the precision of X."""
-    xp = xp_of(X)
-    table = xp.concat([X, like(y, X)[:, None]], axis=1)  # (m, d + 1)
+    table = xp_of(X).concat([X, like(y, X)[:, None]], axis=1)  # (m, d + 1)
     found: list[Moments | None] = [None] * groups
     for p in np.unique(group):
         rows = np.flatnonzero(group == p)
-        mine = table if len(rows) == len(group) else xp.take(table, xp.asarray(rows, device=device_of(X)), axis=0)
+        mine = table if len(rows) == len(group) else take(table, rows)
         found[p] = Moments.of(mine)
     return GroupMoments(tuple(found))
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthonormal
-from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, take, to_numpy, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.errors import ParameterError
 from lowland.math.optimize.outcome import Outcome
@@ -54,10 +54,6 @@ class Eigenpairs:
 
 def fix_signs(vectors: Array) -> Array:
     """Return the columns with their largest entry positive; among equal ones (to rounding) the first decides."""
-    if isinstance(vectors, np.ndarray):
-        size = np.abs(vectors)
-        first = np.argmax(size >= (1 - _TIE) * size.max(axis=0), axis=0)
-        return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -vectors, vectors)
     xp = xp_of(vectors)
     size = xp.abs(vectors)
     large = size >= (1 - _TIE) * xp.max(size, axis=0)[None, :]
@@ -296,7 +292,7 @@ def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
         return _orthonormal_by_products(Q - basis @ (basis.T @ Q), 0.5) if Q.shape[1] else Q
     Q, R = xp.linalg.qr(fresh)
     new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
-    Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
+    Q = take(Q, new, axis=1)
     return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
 
 

@@ -29,6 +29,7 @@ from lowland.arrays.namespace import (
     is_sparse,
     like,
     rounding_in,
+    take,
     xp_of,
 )
 from lowland.arrays.records import record
@@ -377,10 +378,7 @@ def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, n
     if weights is None or np.all(weights > 0):
         return X, weights
     kept = np.flatnonzero(weights)
-    if is_sparse(X):
-        return X[kept], weights[kept]
-    xp = xp_of(X)
-    return xp.take(X, xp.asarray(kept, device=device_of(X)), axis=0), weights[kept]
+    return take(X, kept), weights[kept]
 
 
 def shift_of(X: Array, near: float | None = None) -> Array | None:

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.arrays.namespace import Array, is_sparse, take, xp_of
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import ColumnMoments
 from lowland.run.run import Run, all_finite
@@ -22,11 +22,7 @@ class SelectedRows:
     @classmethod
     def of(cls, X: Array, keep: np.ndarray | None = None) -> Self:
         """Return the marked rows of one chunk, or all."""
-        if keep is None:
-            return cls((X,))
-        if is_sparse(X):
-            return cls((X[np.flatnonzero(keep)],))
-        return cls((xp_of(X).take(X, like(np.flatnonzero(keep), X, xp_of(X).int64), axis=0),))
+        return cls((X if keep is None else take(X, keep),))
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.parts + other.parts)

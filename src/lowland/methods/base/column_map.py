@@ -13,7 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.arrays.namespace import Array, is_sparse, take, xp_of
 from lowland.data.open import is_frame
 from lowland.data.rows import ArrayRows, Rows, StreamRows
 from lowland.math.selection.subset_search import Step, path_table
@@ -35,9 +35,8 @@ class TakeColumns:
         if is_sparse(X):  # chunks of a result that is written or joined, which is dense
             Z = X[:, self.columns].toarray()
             return Z if self.keep_nan or all_finite(X) else np.full_like(Z, np.nan)
-        xp = xp_of(X)
-        Z = xp.take(X, like(self.columns, X, xp.int64), axis=1)
-        return Z if self.keep_nan or all_finite(X) else Z + xp.sum(X * 0, axis=1)[:, None]
+        Z = take(X, self.columns, axis=1)
+        return Z if self.keep_nan or all_finite(X) else Z + xp_of(X).sum(X * 0, axis=1)[:, None]
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,8 @@ class PutColumns:
         Z = Z.toarray() if is_sparse(Z) else Z
         source = np.full(self.width, len(self.columns))  # the appended column of zeros, unless selected
         source[self.columns] = np.arange(len(self.columns))
-        xp = xp_of(Z)
-        with_zeros = xp.concat([Z, xp.zeros_like(Z[:, :1])], axis=1)
-        return xp.take(with_zeros, like(source, Z, xp.int64), axis=1)
+        with_zeros = xp_of(Z).concat([Z, xp_of(Z).zeros_like(Z[:, :1])], axis=1)
+        return take(with_zeros, source, axis=1)
 
 
 _FOR_SPARSE = (

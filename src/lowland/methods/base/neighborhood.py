@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_sparse, like, take, to_numpy, xp_of
 from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.sparse_rows import all_equal
@@ -302,11 +302,7 @@ def embedded_mask(model: Any) -> np.ndarray:
 
 def rows_at(X: Array, kept: np.ndarray) -> Array:
     """The rows of X, (n, …), that are kept."""
-    if kept.all():
-        return X
-    if is_sparse(X):
-        return X[np.flatnonzero(kept)]
-    return xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+    return X if kept.all() else take(X, kept)
 
 
 def all_rows_equal(X: Array) -> bool:
@@ -393,8 +389,7 @@ def join_equals(model: Any, found: Components) -> None:
         return
     rows = np.arange(len(found.kept))
     rows[kept] = kept[first]
-    Z, xp = model.embedding_, xp_of(model.embedding_)
-    model.embedding_ = xp.take(Z, like(rows, Z, xp.int64), axis=0)
+    model.embedding_ = take(model.embedding_, rows)
 
 
 # --- fitted models ---
