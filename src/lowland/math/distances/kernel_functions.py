@@ -9,10 +9,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_sparse, is_torch, like, to_numpy, xp_of
+from lowland.arrays.namespace import (
+    Array,
+    as_double,
+    device_of,
+    eps_of,
+    is_sparse,
+    is_torch,
+    like,
+    take,
+    to_numpy,
+    xp_of,
+)
 from lowland.data.rows import ArrayRows, Rows, in_slabs, slab_rows
 from lowland.errors import DataError, ParameterError
-from lowland.math.distances.metrics import squared_euclidean
+from lowland.math.distances.metrics import squared_euclidean, unit_rows
 from lowland.math.distances.sparse_rows import csr, manhattan, product, squared_distances, unit
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.statistics.moments import Total
@@ -73,7 +84,7 @@ class KernelWith:
             case "sigmoid":
                 return _in_blocks(A * self.gamma, B, dtype, lambda P: xp.tanh(P + self.coef0))
             case "cosine":
-                A, B = _unit(A), _unit(B)
+                A, B = unit_rows(A), unit_rows(B)
         return _in_blocks(A, B, dtype, lambda P: P)
 
     def _of_sparse(self, A: Any, B: Any) -> np.ndarray:
@@ -177,14 +188,6 @@ def _power(P: Array, degree: float) -> Array:
     return product
 
 
-def _unit(A: Array) -> Array:
-    xp = xp_of(A)
-    size = xp.max(xp.abs(A), axis=1)[:, None]  # squares of very large rows would overflow
-    A = A / xp.where(size > 0, size, xp.ones_like(size))
-    lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
-    return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
-
-
 def _stored(X: Any) -> Array:
     """Return an array in the library of the rows, sparse or not."""
     return X.data if is_sparse(X) else X
@@ -209,8 +212,7 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
         A = csr(X[places])
         D = squared_distances(A, A) if kernel == "rbf" else manhattan(A, A)
     else:
-        xp = xp_of(X)
-        A = as_double(X if n <= _PAIRED_ROWS else xp.take(X, like(places, X, xp.int64), axis=0))
+        A = as_double(X if n <= _PAIRED_ROWS else take(X, places))
         D = DistancesTo(A, "sqeuclidean" if kernel == "rbf" else "manhattan")(A)
     pairs = to_numpy(D)[np.triu_indices(A.shape[0], 1)]
     typical = float(np.median(pairs))

@@ -167,16 +167,20 @@ def _hamming(A: Array, B: Array) -> Array:
 def _cosine(A: Array, B: Array) -> Array:
     """1 - a'b/|a||b|; a row of zeros is orthogonal to all others, as in scikit-learn."""
     xp = xp_of(A)
-
-    def unit(A: Array) -> Array:
-        lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
-        return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
-
-    A, B = unit(A), unit(B)
+    A, B = unit_rows(A), unit_rows(B)
     # half the squared distance of unit vectors: 1 - a'b would lose precision for small angles
     S = squared_euclidean(A, B) / 2
     zero = (xp.sum(A**2, axis=1) == 0)[:, None] | (xp.sum(B**2, axis=1) == 0)[None, :]
     return xp.where(zero, xp.ones_like(S), S)
+
+
+def unit_rows(A: Array) -> Array:
+    """Return the rows divided by their lengths; a row of zeros stays as it is."""
+    xp = xp_of(A)
+    size = xp.max(xp.abs(A), axis=1)[:, None]  # squares of very large rows would overflow
+    A = A / xp.where(size > 0, size, xp.ones_like(size))
+    lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
+    return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
 
 
 def _correlation(A: Array, B: Array) -> Array:

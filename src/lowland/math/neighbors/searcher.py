@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, as_double, is_sparse, slices, xp_of
 from lowland.errors import DataError
-from lowland.math.distances.metrics import Metric
+from lowland.math.distances.metrics import Metric, unit_rows
 from lowland.math.statistics.rescaling import largest_of
 from lowland.run.run import Run
 
@@ -124,11 +124,8 @@ class MetricSpace:
         xp = xp_of(A)
         if self.metric == "correlation":
             A = A - xp.mean(A, axis=1)[:, None]
-        sizes = xp.max(xp.abs(A), axis=1)[:, None]  # so that no square overflows
-        A = A / xp.where(sizes > 0, sizes, xp.ones_like(sizes))
-        lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
-        A = A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
-        return xp.concat([A, xp.astype(lengths == 0, A.dtype)], axis=1)
+        zero = xp.max(xp.abs(A), axis=1)[:, None] == 0
+        return xp.concat([unit_rows(A), xp.astype(zero, A.dtype)], axis=1)
 
     def lengths(self, powers: Array) -> Array:
         """The distances of the metric, from powers."""
