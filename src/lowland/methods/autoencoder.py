@@ -21,7 +21,6 @@ from lowland.math.networks.training import (
     Noise,
     TrainingResult,
     TrainingSchedule,
-    ValueRange,
     choose_validation_rows,
     double_moments,
     rounded_scaling,
@@ -31,7 +30,7 @@ from lowland.math.networks.training import (
 )
 from lowland.math.optimize.outcome import Divergence, Snapshot, Watch
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.math.statistics.rescaling import UniformScaling
+from lowland.math.statistics.rescaling import UniformScaling, ValueRange
 from lowland.methods.base import costs
 from lowland.methods.base.choices import positional, refusal
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param

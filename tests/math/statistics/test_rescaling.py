@@ -5,8 +5,8 @@ import pytest
 
 from lowland.data.open import open_rows
 from lowland.math.statistics.rescaling import (
-    Largest,
     UniformScaling,
+    ValueRange,
     divided_rows,
     largest_of,
     ordinary_unit,
@@ -34,7 +34,7 @@ def test_ordinary_values_need_no_rescaling():
 def test_the_largest_finite_value():
     assert largest_of(np.array([[-5.0, 2.0]])) == 5.0
     assert largest_of(np.array([[np.nan, np.inf, -3.0]])) == 3.0
-    assert (Largest.of(np.array([[2.0]])) + Largest.of(np.array([[-4.0]]))).value == 4.0
+    assert ValueRange.of(np.array([[2.0]])) + ValueRange.of(np.array([[-4.0]])) == ValueRange(-4.0, 2.0)
 
 
 @pytest.mark.parametrize("chunks", [False, True])

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.engines import AdamSteps, Engine, torch_on
-from lowland.arrays.namespace import Array, as_double, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, like, on_accelerator, take, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.math.networks.network import NetworkLoss
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Watch
@@ -64,27 +64,6 @@ def _scaled_rows(X: Array, scaling: UniformScaling, dtype: str) -> Array:
     Y = scaling.apply(X)
     xp = xp_of(Y)
     return xp.astype(Y, getattr(xp, dtype), copy=False)
-
-
-@dataclass(frozen=True)
-class ValueRange:
-    """Smallest and largest value of the table; a mergeable statistic."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, X: Array) -> Self:
-        """Compute for one slab."""
-        xp = xp_of(X)
-        return cls(float(xp.min(X)), float(xp.max(X)))
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(min(self.low, other.low), max(self.high, other.high))
-
-    def is_finite(self) -> bool:
-        """Whether both are finite."""
-        return math.isfinite(self.low) and math.isfinite(self.high)
 
 
 @dataclass(frozen=True)
@@ -181,7 +160,7 @@ class MiniBatches:
             start += Y.shape[0]
             if len(here):
                 rest = np.delete(np.arange(Y.shape[0]), here)
-                yield _take(Y, rest), _take(Y, here)
+                yield take(Y, rest), take(Y, here)
             else:
                 yield Y, None
 
@@ -205,11 +184,6 @@ def windows(slabs: Iterable[Array], size: int) -> Iterator[Array]:
 
 def _join(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
-
-
-def _take(Y: Array, which: np.ndarray) -> Any:
-    xp = xp_of(Y)
-    return xp.take(Y, like(which, Y, xp.int64), axis=0)
 
 
 # --- early stopping ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, as_double, device_of, eps_of, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, device_of, eps_of, like, take, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.math.distances.to_points import check_new_distances
@@ -17,7 +17,7 @@ from lowland.math.spectra.component_rules import Rule
 from lowland.math.spectra.leading import Iteration, all_eigenvalues, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.spectra.principal_axes import Axes, principal_axes
-from lowland.math.statistics.rescaling import Largest, divided_rows, ordinary_unit
+from lowland.math.statistics.rescaling import ValueRange, divided_rows, ordinary_unit
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -211,7 +211,8 @@ def axes_in_units(rows: Rows, run: Run, rule: Rule) -> tuple[Axes, Rows, float]:
             return found, rows, 1.0
     except DataError as error:
         found = error
-    unit = ordinary_unit(run.fold(rows, Largest.of, name="finding the scale").value, single=single)
+    values = run.fold(rows, ValueRange.of, name="finding the scale")
+    unit = ordinary_unit(max(-values.low, values.high), single=single)
     if unit == 1:
         if isinstance(found, DataError):
             raise found
@@ -319,9 +320,7 @@ class Placement:
         if self.measure is not None:
             D = as_double(self.measure(X))
         else:
-            kept = X
-            if self.columns is not None:
-                kept = xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
+            kept = X if self.columns is None else take(X, self.columns, axis=1)
             D = as_double(check_new_distances(kept, columns=self.columns))
         xp = xp_of(D)  # the rows may be edges in a sparse matrix
         D = D if self.unit == 1 else D / self.unit

@@ -49,22 +49,24 @@ def largest_of(A: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Largest:
-    """The largest absolute value of some rows."""
+class ValueRange:
+    """Smallest and largest value of the table; a mergeable statistic."""
 
-    value: float
+    low: float
+    high: float
 
     @classmethod
     def of(cls, X: Array) -> Self:
-        """Return the largest value of one chunk."""
-        return cls(largest_of(X))
+        """Compute for one slab."""
+        xp = xp_of(X)
+        return cls(float(xp.min(X)), float(xp.max(X)))
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(max(self.value, other.value))
+        return type(self)(min(self.low, other.low), max(self.high, other.high))
 
     def is_finite(self) -> bool:
-        """Always true: values that are not finite are ignored."""
-        return True
+        """Whether both are finite."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
 
 
 def in_range(rows: Rows, square: float) -> Rows:
