@@ -43,10 +43,10 @@ from lowland.math.embeddings.starts import (
     spectral_start_on_device,
 )
 from lowland.math.graphs.affinities import affinity_components
-from lowland.math.neighbors.approximate import can_approximate
 from lowland.math.neighbors.connectivity import Components, Policy
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import ByGivenDistances, nearest_neighbors
+from lowland.math.neighbors.searcher import MetricSpace
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.statistics.labels import classes_of, missing_labels
 from lowland.methods.base import costs
@@ -556,7 +556,7 @@ class UMAP(
         p = self._params
         return Neighborhood(
             "UMAP", self._measure(), int(p.n_neighbors) - 1,
-            search="approximate" if p.force_approximation_algorithm and can_approximate(*self._measure()) else "auto",
+            search="approximate" if p.force_approximation_algorithm and MetricSpace.of(*self._measure()) else "auto",
             policy=p.disconnected, rng=self._start_generator(), value=p.n_neighbors, reports_ignored=False,
             takes_equal=True,
             remedy="" if self._longest() is None else "Raise `disconnection_distance`",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
+from lowland.math.prototypes.grids import Grid, Topology
 from lowland.plots.models import attribute, called_as, column_names
 from lowland.plots.names import shorten
 from lowland.plots.style import (
@@ -25,7 +26,6 @@ from lowland.plots.style import (
     title_above,
 )
 
-Topology = Literal["hexagonal", "rectangular"]
 _LONGEST = 14  # characters of a name above a panel, next to its range of values
 
 
@@ -170,11 +170,7 @@ def _axes(ax: Any, table: np.ndarray) -> Any:
 
 
 def _centers(shape: tuple[int, int], topology: Topology) -> np.ndarray:
-    """Centers of the cells, (u, 2), as ``positions_`` of the model."""
-    row, column = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
-    if topology == "rectangular":
-        return np.column_stack([column, row]).astype(float)
-    return np.column_stack([column + row % 2 / 2, row * math.sqrt(0.75)])
+    return Grid(shape[0], shape[1], topology).positions
 
 
 def _corners(topology: Topology) -> np.ndarray:

@@ -70,7 +70,7 @@ def mean_length(graph: NeighborGraph) -> float:
 
 
 def local_scales(
-    start: np.ndarray, length: np.ndarray, mean: float, run: Run | None = None, *, connectivity: float = 1.0
+    start: np.ndarray, length: np.ndarray, mean: float, run: Run, *, connectivity: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the offset rho and the scale sigma of each point, both (n,) float64.
 
@@ -83,16 +83,12 @@ def local_scales(
     def work(first: int) -> None:
         kernels.local_scales(start, length, float(connectivity), mean, first, min(first + _ROWS, n), rho, sigma)
 
-    if run is None:
-        for first in range(0, n, _ROWS):
-            work(first)
-    else:
-        run.each("scaling neighborhoods", range(0, n, _ROWS), work)
+    run.each("scaling neighborhoods", range(0, n, _ROWS), work)
     return rho, sigma
 
 
 def memberships(
-    start: np.ndarray, length: np.ndarray, mean: float, run: Run | None = None, *, connectivity: float = 1.0
+    start: np.ndarray, length: np.ndarray, mean: float, run: Run, *, connectivity: float = 1.0
 ) -> np.ndarray:
     """Return the weight of each edge, exp(-(d - rho)+ / sigma), (edges,) float32."""
     unit = float(power_of_two(mean))

@@ -100,7 +100,7 @@ class PlacedByEdges:
 
     def _descend(self, start: np.ndarray, to: np.ndarray, length: np.ndarray) -> np.ndarray:
         m = len(start) - 1
-        member = memberships(start, length, self.mean, connectivity=self.connectivity)
+        member = memberships(start, length, self.mean, serial_run(), connectivity=self.connectivity)
         weight = (member * inverse_distances(start, length)).astype(np.float32)
         rows = np.repeat(np.arange(m), np.diff(start))
         total = np.bincount(rows, weight, m)

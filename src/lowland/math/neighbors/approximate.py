@@ -46,11 +46,6 @@ def is_too_slow(n: int, d: int, space: MetricSpace) -> bool:
     return float(n) * n * (d + 110 if space.p == 2 else _COMPARED * d) > _TOO_SLOW
 
 
-def can_approximate(metric: Any, params: dict[str, Any]) -> bool:
-    """Whether there is an approximate search for a metric."""
-    return MetricSpace.of(metric, params) is not None
-
-
 def require_approximate(metric: Any, space: MetricSpace | None) -> MetricSpace:
     """Return the space of a metric; raise an error if it has none."""
     if space is None:

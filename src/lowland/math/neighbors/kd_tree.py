@@ -45,37 +45,34 @@ class KDTree:
         kernels.label_boxes(mine, borders, of_boxes)
         return mine, of_boxes
 
+    def _search(
+        self, Q: np.ndarray, k: int, own: np.ndarray, labels: tuple[np.ndarray, ...], *, one_per_label: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """The k nearest points of rows Q with another label than ``own``, their powers, and the distances computed."""
+        powers, found = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
+        Q = np.ascontiguousarray(Q)
+        measured = kernels.nearest_in_tree(*self._built, *labels, Q, own, self.space.p, one_per_label, powers, found)
+        return found, powers, measured
+
     def points_measured(self, k: int) -> float:
         """The mean number of distances computed per query, measured on rows spread evenly over the table."""
         T, order = self._built[:2]
         n = len(order)
         places = np.linspace(0, n - 1, min(n, _TRIED)).astype(np.int64)
-        mine, of_boxes = self._in_tree_order(None)
-        values, indices = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
-        Q = np.ascontiguousarray(T[:, places].T)
-        measured = kernels.nearest_in_tree(
-            *self._built, mine, of_boxes, Q, mine[places], self.space.p, False, values, indices
-        )
-        return measured / len(places)
+        labels = self._in_tree_order(None)
+        return self._search(T[:, places].T, k, labels[0][places], labels)[2] / len(places)
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Points are searched in the order of the tree: successive queries read the same memory."""
         T, order = self._built[:2]
-        mine, of_boxes = self._in_tree_order(labels)
-        if rows is None:
-            places = np.arange(len(order))
-        else:
-            rank = np.empty_like(order)
-            rank[order] = np.arange(len(order))
-            places = np.sort(rank[rows])
+        boxes = self._in_tree_order(labels)
+        places = np.arange(len(order)) if rows is None else np.sort(np.argsort(order)[rows])
         indices, lengths = np.empty((len(order), k), dtype=np.int32), np.empty((len(order), k))
 
         def look_up(block: slice) -> None:
             here = places[block]
-            values, found = np.empty((len(here), k)), np.empty((len(here), k), dtype=np.int64)
-            Q = np.ascontiguousarray(T[:, here].T)
-            kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, mine[here], self.space.p, False, values, found)
-            indices[order[here]], lengths[order[here]] = found, self.space.lengths(values)
+            found, powers, _ = self._search(T[:, here].T, k, boxes[0][here], boxes)
+            indices[order[here]], lengths[order[here]] = found, self.space.lengths(powers)
 
         run.each("searching neighbors", slices(len(places), _QUERIES), look_up)
         return (indices, lengths) if rows is None else (indices[rows], lengths[rows])
@@ -83,11 +80,8 @@ class KDTree:
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points of new rows."""
         Q = np.asarray(self.space.points(to_numpy(X)), dtype=np.float64)
-        mine, of_boxes = self._in_tree_order(None)
-        values, found = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
-        own = np.full(len(Q), -1)
-        kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, own, self.space.p, False, values, found)
-        return found.astype(np.int32), self.space.lengths(values)
+        found, powers, _ = self._search(Q, k, np.full(len(Q), -1), self._in_tree_order(None))
+        return found.astype(np.int32), self.space.lengths(powers)
 
     def within(self, radius: float, run: Run) -> Edges:
         """Edges are counted first, so that the memory budget is checked before they are stored."""
@@ -121,18 +115,14 @@ class KDTree:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Points are searched label by label, so that the best edge so far bounds the search of later points."""
         T, order = self._built[:2]
-        mine, of_boxes = self._in_tree_order(labels)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
+        boxes, rank = self._in_tree_order(labels), np.argsort(order)
         sorting = np.lexsort((rank[rows], labels[rows]))
         places = rank[rows][sorting]
 
         def look_up(block: slice) -> tuple[np.ndarray, np.ndarray]:
             here = places[block]
-            values, found = np.empty((len(here), 1)), np.empty((len(here), 1), dtype=np.int64)
-            Q = np.ascontiguousarray(T[:, here].T)
-            kernels.nearest_in_tree(*self._built, mine, of_boxes, Q, mine[here], self.space.p, True, values, found)
-            return found[:, 0], values[:, 0]
+            found, powers, _ = self._search(T[:, here].T, 1, boxes[0][here], boxes, one_per_label=True)
+            return found[:, 0], powers[:, 0]
 
         found = run.each("connecting components", slices(len(places), _QUERIES), look_up)
         who, powers = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, xp_of
+from lowland.arrays.namespace import Array, like, to_numpy
 
 Ties = Literal["primary", "secondary"]
 
@@ -79,15 +79,7 @@ class IsotonicCurve:
 
     def __call__(self, values: Array) -> Array:
         """Evaluate the curve at some values, of any array library and shape; NaN stays NaN."""
-        xp = xp_of(values)
-        if isinstance(values, np.ndarray):
-            return np.interp(values, self.x, self.y)
-        x, y = like(self.x, values), like(self.y, values)
-        flat = xp.reshape(values, (-1,))
-        right = xp.clip(xp.searchsorted(x, flat), 1, max(1, len(self.x) - 1))
-        x0, x1, y0, y1 = xp.take(x, right - 1), xp.take(x, right), xp.take(y, right - 1), xp.take(y, right)
-        fraction = xp.clip((flat - x0) / (x1 - x0), 0.0, 1.0)
-        return xp.reshape(y0 + fraction * (y1 - y0), values.shape)
+        return like(np.interp(to_numpy(values), self.x, self.y), values)
 
 
 def curve_through(x: np.ndarray, fitted: np.ndarray, ranking: Ranking) -> IsotonicCurve:
