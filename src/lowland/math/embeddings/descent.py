@@ -443,28 +443,3 @@ class TensorEdges:
 def on_device(values: Any, home: Array, dtype: Any = None) -> Array:
     """Return an array of numpy as a tensor beside ``home``."""
     return xp_of(home).asarray(values, device=device_of(home), dtype=dtype)
-
-
-@dataclass(frozen=True)
-class NormalizedAffinities:
-    """D^-1/2 W D^-1/2 of symmetric affinities along edges, as an operator: its leading eigenvectors are those of W."""
-
-    edges: TensorEdges
-    weight: Array  # (edges,) float64
-    root: Array  # (n,) square roots of the degrees
-
-    @classmethod
-    def of(cls, edges: TensorEdges, weight: Array) -> Self:
-        """Compute the degrees."""
-        xp = xp_of(weight)
-        weight = xp.astype(weight, xp.float64)
-        return cls(edges, weight, xp.sqrt(edges.sums(weight)))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, n)."""
-        n = int(self.root.shape[0])
-        return n, n
-
-    def __matmul__(self, V: Array) -> Array:
-        return self.edges.sums(self.weight[:, None] * (V / self.root[:, None])[self.edges.to]) / self.root[:, None]

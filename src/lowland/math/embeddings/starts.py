@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, as_double, is_sparse, like, slices, to_numpy
+from lowland.arrays.namespace import Array, as_double, is_sparse, like, slices, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, warn
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.embeddings.descent import NormalizedAffinities, TensorEdges
+from lowland.math.embeddings.descent import TensorEdges
 from lowland.math.graphs.affinities import submatrix
 from lowland.math.graphs.laplacian import laplacian_eigenmaps
 from lowland.math.scaling.classical import Placement, classical_scaling
 from lowland.math.spectra.component_rules import Fixed
 from lowland.math.spectra.leading import Iteration, leading_eigenpairs
-from lowland.math.spectra.operators import centered_product
+from lowland.math.spectra.operators import SparseOnDevice, centered_product
 from lowland.math.spectra.principal_axes import SolverOptions, principal_axes
 from lowland.math.statistics.rescaling import power_of_two
 from lowland.run.run import Run, all_finite
@@ -90,13 +90,15 @@ def spectral_start_on_device(
     edges: TensorEdges, weight: Array, k: int, run: Run, rng: np.random.Generator
 ) -> np.ndarray:
     """The same for edges on a device: the leading eigenvectors of the normalized affinities, by Krylov iterations."""
-    W = NormalizedAffinities.of(edges, weight)
+    weight = as_double(weight)
+    root = xp_of(weight).sqrt(edges.sums(weight))  # of the degrees
+    W = SparseOnDevice(edges.counts, edges.to, weight / (root[edges.source] * root[edges.to]))
     most = min(k, W.shape[0] - 1)
     pairs = leading_eigenpairs(
         W, most + 1, run=run, solver="krylov", definite=False,
-        options=Iteration(tol=_TOL_ON_DEVICE, max_iter=_STEPS, like_array=W.root[:1, None]),
+        options=Iteration(tol=_TOL_ON_DEVICE, max_iter=_STEPS, like_array=root[:1, None]),
     )  # fmt: skip
-    return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / W.root[:, None]), k, rng)
+    return add_noise_columns(to_numpy(pairs.vectors[:, 1:] / root[:, None]), k, rng)
 
 
 def given_start(init: Any, n: int, k: int) -> np.ndarray:
