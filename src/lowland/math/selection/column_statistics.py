@@ -17,8 +17,9 @@ from lowland.arrays.linalg import column_squares
 from lowland.arrays.namespace import Array, as_double, device_of, eps_of, is_sparse, like, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.math.selection.columns import listed
-from lowland.math.statistics.class_moments import membership
+from lowland.math.statistics.class_moments import sums_by_class
 from lowland.math.statistics.moments import ColumnMoments, Moments, Sums, shift_of
+from lowland.run.run import all_finite
 
 _SINGLE = 1e-20  # squared roundings above this are those of float32
 _DIGITS = 1e-3  # fraction of the squares within classes below which a difference would lose more than three digits
@@ -69,7 +70,7 @@ class TargetColumns:
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.mean, self.squares)
+        return all_finite(self.mean) and all_finite(self.squares)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class ClassColumns:
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.mean, self.within)
+        return all_finite(self.mean) and all_finite(self.within)
 
     @property
     def between(self) -> Array:
@@ -159,7 +160,7 @@ class ClassSums:
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.sums)
+        return all_finite(self.sums)
 
 
 @dataclass(frozen=True)
@@ -183,22 +184,9 @@ class ColumnsAndMoments(Sums):
 # --- sums of one chunk ---
 
 
-def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
-    """Return the sums of the rows of each class, (C, d) float64; y holds the class index of each row."""
-    if is_sparse(X):
-        return (membership(y, classes).T @ X).toarray()
-    if isinstance(X, np.ndarray):
-        return membership(y, classes).T @ X
-    return like(y[None, :] == np.arange(classes)[:, None], X) @ X
-
-
 def _shifted(X: Array, shift: Array | None) -> Array:
     """The rows in float64, minus the shift."""
     return as_double(X) if shift is None else as_double(X) - as_double(shift)[None, :]
-
-
-def _finite(*arrays: Array) -> bool:
-    return all(bool(xp_of(a).all(xp_of(a).isfinite(a))) for a in arrays)
 
 
 # --- scores ---

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from lowland.arrays.linalg import gram
-from lowland.arrays.namespace import Array, as_double, device_of, like, rounding_in, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, rounding_in, to_numpy, xp_of
 from lowland.arrays.records import record
 from lowland.errors import ParameterError
 from lowland.math.statistics.moments import (
@@ -24,6 +24,7 @@ from lowland.math.statistics.moments import (
     refuse_underflow,
     shift_of,
 )
+from lowland.run.run import all_finite
 
 _MEMBERS = 2048  # rows summed at a time
 
@@ -50,8 +51,7 @@ class ClassMoments(Scattered):
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        xp = xp_of(self.mean)
-        return all(bool(xp.all(xp.isfinite(a))) for a in (self.mean, xp.linalg.diagonal(self.scatter)))
+        return all_finite(self.mean) and all_finite(xp_of(self.scatter).linalg.diagonal(self.scatter))
 
     @property
     def count(self) -> int:
@@ -131,7 +131,7 @@ class MomentsByClass:
             return self(as_double(X), y)
         if lost:
             refuse_underflow(squares, n)
-        if bool(xp.all(xp.isfinite(found.mean))):  # NaN and infinity are reported by column
+        if all_finite(found.mean):  # NaN and infinity are reported by column
             refuse_overflow(squares)
         return found
 
@@ -154,21 +154,26 @@ def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]
     """The rows relative to a point near them, the class means, and the class means relative to it: no digits lost."""
     shift = shift_of(X, near=1.0)  # farther away, the means of the classes would hide their scatter
     Y = X if shift is None else X - shift[None, :]
-    if isinstance(Y, np.ndarray):
-        sums = np.zeros((len(n), Y.shape[1]))
-        for start in range(0, len(Y), _MEMBERS):
-            rows = Y[start : start + _MEMBERS].astype(np.float64, copy=False)
-            sums += membership(y[start : start + _MEMBERS], len(n)).T @ rows
-    else:
-        Y64, device = as_double(Y), device_of(Y)
-        member = (
-            xp_of(Y).arange(len(n), device=device)[:, None] == xp_of(Y).asarray(y, device=device)[None, :]
-        )  # (C, m)
-        sums = xp_of(Y).astype(member, Y64.dtype) @ Y64
+    sums = sums_by_class(Y, y, len(n))
     seen = sums / like(np.maximum(n, 1), sums)[:, None]
     if shift is None:
         return Y, seen, seen
     return Y, (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None], seen
+
+
+def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
+    """Return the sums of the rows of each class, (C, d) float64; y holds the class index of each row."""
+    if is_sparse(X):
+        return (membership(y, classes).T @ X).toarray()
+    if not isinstance(X, np.ndarray):
+        xp, device = xp_of(X), device_of(X)
+        member = xp.arange(classes, device=device)[:, None] == xp.asarray(y, device=device)[None, :]  # (C, m)
+        return like(member, as_double(X)) @ as_double(X)
+    sums = np.zeros((classes, X.shape[1]))
+    for start in range(0, len(X), _MEMBERS):
+        rows = X[start : start + _MEMBERS].astype(np.float64, copy=False)
+        sums += membership(y[start : start + _MEMBERS], classes).T @ rows
+    return sums
 
 
 def membership(y: np.ndarray, classes: int) -> Any:

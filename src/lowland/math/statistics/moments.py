@@ -34,6 +34,7 @@ from lowland.arrays.namespace import (
 )
 from lowland.arrays.records import record
 from lowland.errors import DataError
+from lowland.run.run import all_finite
 
 _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
 _SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works
@@ -135,9 +136,7 @@ class Moments(Scattered):
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        xp = xp_of(self.scatter)
-        squares = xp.linalg.diagonal(self.scatter)
-        return bool(xp.all(xp.isfinite(self.mean))) and bool(xp.all(xp.isfinite(squares)))
+        return all_finite(self.mean) and all_finite(xp_of(self.scatter).linalg.diagonal(self.scatter))
 
     @property
     def covariance(self) -> Array:
@@ -151,9 +150,7 @@ class Moments(Scattered):
         """The variance of each column, divisor n - 1, (d,) float64; zero where it is only rounding error."""
         if self.underflow:
             refuse_underflow(self.scatter, self.n)
-        squares = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter))
-        refuse_overflow(squares)
-        return _without_rounding(squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
+        return _variances(self, as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)))
 
     def check_uncentered(self) -> None:
         """Raise an error if the squares of all values underflow, or if their sum overflows."""
@@ -222,15 +219,14 @@ class ColumnMoments:
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.mean) and _finite(self.squares)
+        return all_finite(self.mean) and all_finite(self.squares)
 
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
         if self.underflow:
             refuse_underflow(self.squares, self.n)
-        refuse_overflow(self.squares)
-        return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
+        return _variances(self, self.squares)
 
 
 @dataclass(frozen=True)
@@ -274,18 +270,16 @@ class Triangle:
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.mean) and _finite(self.R)
+        return all_finite(self.mean) and all_finite(self.R)
 
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where it is only rounding error."""
         with np.errstate(over="ignore"):
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
-        refuse_overflow(squares)
         if float(xp_of(self.R).max(xp_of(self.R).abs(self.R))) > 0:
             refuse_underflow(squares, self.n)
-        variances = squares / _degrees_of_freedom(self.n, self.rows)
-        return _without_rounding(variances, self.mean, self.rounding)
+        return _variances(self, squares)
 
 
 @dataclass(frozen=True)
@@ -300,7 +294,7 @@ class Total:
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.value)
+        return all_finite(self.value)
 
 
 def is_single(X: Array) -> bool:
@@ -431,12 +425,9 @@ def _degrees_of_freedom(n: float, rows: int) -> float:
     return n - 1
 
 
-def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
-    xp = xp_of(variances)
+def _variances(part: Moments | ColumnMoments | Triangle, squares: Array) -> Array:
+    """The variances from the sums of squares, zero where they are only rounding error."""
+    refuse_overflow(squares)
+    variances, xp = squares / _degrees_of_freedom(part.n, part.rows), xp_of(squares)
     deviations = xp.sqrt(xp.where(variances > 0, variances, xp.zeros_like(variances)))  # the squared mean may overflow
-    return xp.where(deviations > math.sqrt(rounding) * xp.abs(mean), variances, xp.zeros_like(variances))
-
-
-def _finite(values: Array) -> bool:
-    xp = xp_of(values)
-    return bool(xp.all(xp.isfinite(values)))
+    return xp.where(deviations > math.sqrt(part.rounding) * xp.abs(part.mean), variances, xp.zeros_like(variances))
