@@ -229,16 +229,16 @@ def neighborhood_means(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
 # --- the older estimators ---------------------------------------------------------------------------------------------
 
 
-def two_nearest(distances: np.ndarray, kept: float = 0.9) -> tuple[float, np.ndarray]:
+def two_nearest(distances: np.ndarray) -> tuple[float, np.ndarray]:
     """Return TwoNN, and the influence of each point on its logarithm, (n,).
 
-    TwoNN is the slope, through the origin, of -ln(1 - F) over ln(r_2 / r_1), F the empirical distribution. The points
-    with the largest ratios are left out (Facco et al. 2017). Numerator and denominator of the slope are sums over the
-    sorted ratios x_i: a point of rank r contributes to the steps from x_i to x_{i+1} for all i >= r.
+    TwoNN is the slope, through the origin, of -ln(1 - F) over ln(r_2 / r_1), F the empirical distribution. The tenth
+    of the points with the largest ratios is left out (Facco et al. 2017). Numerator and denominator of the slope are
+    sums over the sorted ratios x_i: a point of rank r contributes to the steps from x_i to x_{i+1} for all i >= r.
     """
     x = np.log(distances[:, 1].astype(np.float64) / distances[:, 0])
     n, order = len(x), np.argsort(x)
-    m = max(1, int(kept * n))
+    m = max(1, int(0.9 * n))
     x, y = x[order[:m]], -np.log1p(-np.arange(1, m + 1) / (n + 1))
     if not x[-1] > 0:
         return math.inf, np.zeros(n)
@@ -249,10 +249,8 @@ def two_nearest(distances: np.ndarray, kept: float = 0.9) -> tuple[float, np.nda
     return top / bottom, influence
 
 
-def correlation_sum(
-    D: np.ndarray, low: float, high: float, levels: int = 16
-) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Return radii, the fraction C(r) of pairs within each, the slope of ln C over ln r, and its standard error.
+def correlation_sum(D: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return 16 radii, the fraction C(r) of pairs within each, the slope of ln C over ln r, and its standard error.
 
     ``D`` are the distances of all pairs, (m, m); the radii lie between those at which C is ``low`` and ``high``. The
     standard error follows from how much each point's own fraction of near pairs differs from C, as for any U-statistic.
@@ -261,7 +259,7 @@ def correlation_sum(
     smallest, largest = (float(r) for r in np.quantile(D[np.triu_indices(m, 1)], [low, high]))
     if not 0 < smallest < largest:
         return np.array([smallest, largest]), np.array([low, high]), math.nan, math.nan
-    radius = np.geomspace(smallest, largest, levels)
+    radius = np.geomspace(smallest, largest, 16)
     counts = np.array([(r >= D).sum(axis=1) - 1 for r in radius])  # (l, m): a point is not its own neighbor
     fraction = counts.mean(axis=1) / (m - 1)
     x = np.log(radius) - np.log(radius).mean()

@@ -55,10 +55,10 @@ class SharedColumns:
         return np.concatenate([self.distances(Q[i : i + 1], self.points[to]) for i, to in enumerate(places)])
 
 
-def no_shared_column(i: int, j: int, *, other: str = "row") -> DataError:
-    """Return the error for two rows, counted from 0, that have no column in common; ``other``: what the second is."""
+def no_shared_column(i: int, j: int) -> DataError:
+    """Return the error for two rows, counted from 0, that have no column in common."""
     return DataError(
-        f"Row {i + 1} and {other} {j + 1} have no column in which both have a value, so their distance is undefined. "
+        f"Row {i + 1} and row {j + 1} have no column in which both have a value, so their distance is undefined. "
         f"Drop row {i + 1}, or impute the missing values, for instance with `lowland.impute(X, 'mean')`. Stress "
         "minimization accepts undefined distances."
     )

@@ -323,13 +323,13 @@ def _tolerance(K: Array) -> float:
     return max(_ASYMMETRY, _ROUNDINGS * eps_of(K))
 
 
-def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
+def check_kernel_matrix(K: Array) -> bool:
     """Raise an error for a kernel matrix that is not square or not symmetric; return whether it is so exactly."""
     if K.shape[0] != K.shape[1]:
         raise DataError(
-            f"{source} is {' x '.join(map(str, K.shape))}. It must be square, with one row and one column per point. "
-            "To compute it from rows, choose a kernel other than 'precomputed'. Kernel values of new points belong "
-            "in `transform`."
+            f"The kernel matrix is {' x '.join(map(str, K.shape))}. It must be square, with one row and one column per "
+            "point. To compute it from rows, choose a kernel other than 'precomputed'. Kernel values of new points "
+            "belong in `transform`."
         )
     n, xp = K.shape[0], xp_of(K)
     step = slab_rows(n, 8)
@@ -343,7 +343,7 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> bool:
         if found.any():
             i, j = (int(p) for p in np.argwhere(found)[0])
             raise DataError(
-                f"{source} has {float(K[start + i, j]):g} in row {start + i + 1}, column {j + 1} and "
+                f"The kernel matrix has {float(K[start + i, j]):g} in row {start + i + 1}, column {j + 1} and "
                 f"{float(K[j, start + i]):g} in row {j + 1}, column {start + i + 1}: it is not symmetric. If this is "
                 "rounding error, average it with its transpose (`(K + K.T) / 2`)."
             )

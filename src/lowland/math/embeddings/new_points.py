@@ -343,13 +343,13 @@ class LocalRegression:
         rows = sums @ points
         return rows.toarray() if is_sparse(rows) else rows
 
-    def leave_one_out_error(self, most: int = 500) -> float:
+    def leave_one_out_error(self) -> float:
         """Return the relative error of training rows predicted from the others: √(sum |x - x̂|² / sum |x - mean|²).
 
-        At most ``most`` rows are predicted, evenly spaced in their order.
+        At most 500 rows are predicted, evenly spaced in their order.
         """
         n = len(self.Z)
-        which = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+        which = np.unique(np.linspace(0, n - 1, min(n, 500)).astype(np.int64))
         if n < 3:
             return float("nan")
         to, length = NearestAmong(self.Z, min(self.nearest.k + 1, n))(self.Z[which])
@@ -363,7 +363,7 @@ class LocalRegression:
         return float(np.sqrt(error / spread)) if spread > 0 else 0.0
 
 
-def regression_weights(Y: np.ndarray, near: np.ndarray, length: np.ndarray, ridge: float = _RIDGE) -> np.ndarray:
+def regression_weights(Y: np.ndarray, near: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Return the weights of the neighbors in the prediction, (m, k): they sum to one, and may be negative.
 
     ``near`` (m, k, p) are the places of the neighbors, ``length`` (m, k) their distances from Y (m, p).
@@ -376,7 +376,7 @@ def regression_weights(Y: np.ndarray, near: np.ndarray, length: np.ndarray, ridg
     AW = A * w[:, :, None]
     S = np.einsum("mki,mkj->mij", AW, A)
     slopes = np.arange(1, A.shape[2])
-    S[:, slopes, slopes] += ridge
+    S[:, slopes, slopes] += _RIDGE
     first = np.zeros((len(Y), A.shape[2], 1))
     first[:, 0] = 1
     return np.einsum("mki,mi->mk", AW, np.linalg.solve(S, first)[:, :, 0])

@@ -147,20 +147,21 @@ def edge_weights(
     return graph.matrix(values)
 
 
-def symmetric_affinities(W: Any, source: str = "The affinity matrix") -> tuple[Any, bool]:
+def symmetric_affinities(W: Any) -> tuple[Any, bool]:
     """Return affinities, sparse or dense, averaged with their transpose if they are not symmetric, and whether so.
 
     Raise an error unless W is square and nonnegative.
     """
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         raise DataError(
-            f"{source} is {' x '.join(map(str, W.shape))}. It must be square, with one row and one column per data row."
+            f"The affinity matrix is {' x '.join(map(str, W.shape))}. It must be square, with one row and one column "
+            "per data row."
         )
     values = W.data if is_sparse(W) else W
     if values.shape[0] and not bool(xp_of(values).all(values >= 0)):
         raise DataError(
-            f"{source} has a negative value. Affinities are similarities, zero or more. Pass exp(-d²/t) of distances "
-            "d, or (1 + r)/2 of correlations r."
+            "The affinity matrix has a negative value. Affinities are similarities, zero or more. Pass exp(-d²/t) of "
+            "distances d, or (1 + r)/2 of correlations r."
         )
     if is_sparse(W):
         gap = abs(W - W.T)

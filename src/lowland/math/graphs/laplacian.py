@@ -377,12 +377,12 @@ def diffusion_coordinates(
     return DiffusionCoordinates(Z, values[:k], time, degree / degree.sum(), g, modes.outcome, modes.n_weak)
 
 
-def diffusion_time(eigenvalues: np.ndarray, k: int, delta: float = 0.1) -> float:
-    """Return the smallest integer t with (λ_(k+1) / λ_1)^t <= ``delta``.
+def diffusion_time(eigenvalues: np.ndarray, k: int) -> float:
+    """Return the smallest integer t with (λ_(k+1) / λ_1)^t <= 0.1.
 
     At this time, k coordinates give diffusion distances to the relative accuracy δ of Coifman and Lafon 2006.
     """
     if len(eigenvalues) <= k or eigenvalues[k] <= 0:
         return 1.0
     ratio = float(eigenvalues[k] / eigenvalues[0])
-    return float(max(1, math.ceil(math.log(delta) / math.log(ratio)))) if ratio < 1 - 1e-9 else 1.0
+    return float(max(1, math.ceil(math.log(0.1) / math.log(ratio)))) if ratio < 1 - 1e-9 else 1.0

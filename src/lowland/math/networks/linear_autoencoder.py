@@ -195,11 +195,11 @@ def loss_of(pair: tuple[Array, Array], S: Array) -> float:
     return max(0.0, float(lost)) if np.isfinite(float(lost)) else float("inf")
 
 
-def largest_eigenvalue(S: Array, rng: np.random.Generator, steps: int = 30) -> float:
+def largest_eigenvalue(S: Array, rng: np.random.Generator) -> float:
     """Estimate the largest eigenvalue of S by power iteration, accurately enough for a learning rate."""
     xp = xp_of(S)
     v = standard_normal((S.shape[0], 1), rng, S)
-    for _ in range(steps):
+    for _ in range(30):
         v = S @ v
         v = v / xp.linalg.vector_norm(v)
     return float(xp.linalg.vector_norm(S @ v))

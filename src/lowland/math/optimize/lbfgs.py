@@ -52,7 +52,6 @@ def safeguarded_lbfgs(
     *,
     max_iter: int,
     run: Run,
-    name: str = "minimizing stress",
     accelerate: bool = True,
     watch: Watch | None = None,
 ) -> Minimum:
@@ -68,7 +67,7 @@ def safeguarded_lbfgs(
     memory = _Memory()
     solver = "L-BFGS" if accelerate else "preconditioned gradient descent"
     trace, short = [here.value], 0  # short: successive iterations at which the stopping rule held
-    for _ in run.iterate(name, max_iter):
+    for _ in run.iterate("minimizing stress", max_iter):
         there = _step(here, memory, evaluate, accelerate)
         if there is None:  # no step lowers the value: only rounding error is left
             return Minimum(here, Outcome.of_trace(solver, trace, "no step decreases the objective further"))

@@ -256,9 +256,9 @@ def centered_transposed_by_columns(X: Any, mean: Array, w: np.ndarray, U: Array,
     return xp_of(X).concat(parts, axis=0)
 
 
-def _centered_columns(X: Array, mean: Array, double: bool, block: int = 4096) -> Iterator[Array]:
-    for start in range(0, X.shape[1], block):
-        part = X[:, start : min(start + block, X.shape[1])]
+def _centered_columns(X: Array, mean: Array, double: bool) -> Iterator[Array]:
+    for start in range(0, X.shape[1], 4096):
+        part = X[:, start : min(start + 4096, X.shape[1])]
         part = as_double(part) if double else part
         yield part - like(mean[start : start + part.shape[1]], part)[None, :]
 
