@@ -19,30 +19,22 @@ def add_stress_gradient(targets, weights, bases, start, Z, F):
     Z is (k, n). Empty ``weights`` mean ones. Missing targets (NaN) are ignored.
     """
     k, n = Z.shape
-    ratio = np.empty(n)
+    ratio, ones = np.empty(n), np.ones(0 if weights.size else n, weights.dtype)
     total = 0.0
     for a in range(bases.size):
         i = start + a
         row = targets[bases[a] + i + 1 : bases[a] + n]
         m = n - i - 1
         _squared_distances(Z, i, ratio)
-        if weights.size:
-            row_weights = weights[bases[a] + i + 1 : bases[a] + n]
-            for j in range(m):
-                t, w = np.float64(row[j]), np.float64(row_weights[j])
-                d = np.sqrt(ratio[j])
-                known = t == t
-                residual = d - t if known else 0.0
-                w = w if known else 0.0
-                total += w * residual * residual
-                ratio[j] = w * residual / (d if d > 0.0 else np.inf)
-        else:
-            for j in range(m):
-                t = np.float64(row[j])
-                d = np.sqrt(ratio[j])
-                residual = d - t if t == t else 0.0
-                total += residual * residual
-                ratio[j] = residual / (d if d > 0.0 else np.inf)
+        row_weights = weights[bases[a] + i + 1 : bases[a] + n] if weights.size else ones[:m]
+        for j in range(m):
+            t, w = np.float64(row[j]), np.float64(row_weights[j])
+            d = np.sqrt(ratio[j])
+            known = t == t
+            residual = d - t if known else 0.0
+            w = w if known else 0.0
+            total += w * residual * residual
+            ratio[j] = w * residual / (d if d > 0.0 else np.inf)
         for c in range(k):
             z, f, zi, own = Z[c, i + 1 :], F[c, i + 1 :], Z[c, i], 0.0
             for j in range(m):
