@@ -10,7 +10,7 @@ import re
 import reprlib
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -130,6 +130,17 @@ def shown(value: object) -> str:
     if isinstance(shape, tuple) and math.prod(shape) > _FEW:
         return f"<{type(value).__name__} of shape {shape}>"
     return " ".join(_SHORT.repr(value).split())
+
+
+def listed(names: Iterable[object], most: int = 6) -> str:
+    """Return names for a message, the first ones of many.
+
+    >>> listed(["a", "b", "c"], 2)
+    "'a', 'b' and 1 more"
+    """
+    names = list(names)
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
 
 
 _FEW = 6  # values of an array that are shown

@@ -79,7 +79,6 @@ def _recoded(rows: Rows, levels: Levels | None) -> Rows:
     )
     found = MappedRows(rows, partial(_recode, tables))
     found.levels = tuple(None if own is None else new for own, new in zip(known, levels, strict=True))
-    found.ordered, found.notes = rows.ordered, rows.notes
     return found
 
 
@@ -90,9 +89,7 @@ def with_ranks(rows: Rows, orders: Mapping[int, Sequence[Any]], ranked: Iterable
     """
     levels = tuple(_as_levels(list(orders[j])) if j in orders else own for j, own in enumerate(levels_of(rows)))
     found = _recoded(rows, levels)
-    mapped = MappedRows(found, partial(_unknown_as_missing, sorted({*orders, *ranked})))
-    mapped.levels, mapped.ordered, mapped.notes = found.levels, found.ordered, found.notes
-    return mapped
+    return MappedRows(found, partial(_unknown_as_missing, sorted({*orders, *ranked})))
 
 
 def _unknown_as_missing(columns: Sequence[int], X: Any) -> np.ndarray:

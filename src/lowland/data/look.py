@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from lowland.data.kinds import ColumnKind, TableKinds, beside_vector, kinds_of
 from lowland.data.open import open_table
 from lowland.data.read_options import ReadOptions
 from lowland.data.scales import kinds_differ
-from lowland.errors import DataError
+from lowland.errors import DataError, listed
 from lowland.plain import html_list, html_table, to_plain
 
 ENCODED = ("date", "category", "ordered")  # features after they are encoded as numbers
@@ -51,10 +51,8 @@ class Look:
         return to_plain(
             {
                 "file": k.source.strip("'"), "rows": k.n, "columns": [asdict(column) for column in k.columns],
-                "duplicate_rows": k.duplicates, "id": k.id_name or self.id, "notes": k.notes,
-                "suggestions": self.suggestions, "drop": self.drop, "label": self.label,
-                "marks": self.marks, "encode": self.encode, "unused": self.unused, "incomplete": self.incomplete,
-                "vectors": self.vectors, "counts": self.counts,
+                "duplicate_rows": k.duplicates, "notes": k.notes,
+                **{name: value for name, value in vars(self).items() if name != "kinds"}, "id": k.id_name or self.id,
             }
         )  # fmt: skip
 
@@ -147,7 +145,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         (classes if known is None else (), "may contain classes. Name one as the label."),
         (
             named(lambda c: c.marks),
-            f"numbers, except {_listed(marks)}. If these mark missing values, name them with the option 'missing'.",
+            f"numbers, except {listed(marks)}. If these mark missing values, name them with the option 'missing'.",
         ),
         (encoded, "encoded as numbers."),
         (assumed, f"dates of which {next(iter(assumed.values()), '')} was assumed."),
@@ -165,7 +163,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         (infinite, "infinity. Replace it by a number or a missing value, or drop the column."),
         (gaps, f"missing values ({share:.2%} of the table), replaced by the median of the column."),
     ]
-    said = [f"{_listed(names)}: {words}" for names, words in findings if names]
+    said = [f"{listed(names)}: {words}" for names, words in findings if names]
     counts = found.counts and all(c.min is not None for c in features)
     if counts:
         said.append(
@@ -175,7 +173,7 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     if features and kinds_differ(features) and any(c.sd for c in features):
         said.append("The columns have different units or kinds, so numbers are standardized.")
     for why in dict.fromkeys(unused.values()):
-        said.append(f"{_listed(name for name in unused if unused[name] == why)}: {why}, not used as a feature.")
+        said.append(f"{listed(name for name in unused if unused[name] == why)}: {why}, not used as a feature.")
     if found.duplicates:
         one = found.duplicates == 1
         said.append(f"{found.duplicates:,} row{'' if one else 's'} equal{'s' * one} an earlier row.")
@@ -185,11 +183,6 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
         found, tuple(said), tuple(dict.fromkeys((*nested, *infinite, *vectors[1:]))), label, own, tuple(marks),
         tuple(encoded), tuple(unused), (*gaps, *named(lambda c: c.marks)), tuple(vectors), counts,
     )  # fmt: skip
-
-
-def _listed(names: Iterable[str], most: int = 6) -> str:
-    names = list(names)
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _number(count: int, what: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from lowland.arrays.namespace import dense
 from lowland.data.rows import Rows, Stamps, StreamRows, columns_as_floats
-from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError, listed
 from lowland.suggestions import closest, did_you_mean
 
 BATCH = 2**16  # rows of a batch of all columns
@@ -326,7 +326,7 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
     if unknown:
         nearest = closest(unknown[0], names, n=len(names), cutoff=0.0) if len(names) > SHOWN_NAMES else names
         meant = did_you_mean(unknown[0], names, n=3)
-        remedy = f"{meant}Available columns: {_listed(nearest, SHOWN_NAMES)}."
+        remedy = f"{meant}Available columns: {listed(nearest, SHOWN_NAMES)}."
         for name in names:
             if "," in name and {part.strip() for part in name.split(",")} <= {*asked}:
                 remedy = f"If you mean {name!r}, whose name contains a comma, pass it as one name: [{name!r}]."
@@ -343,7 +343,7 @@ def refuse_duplicates(names: Sequence[Hashable], source: str) -> None:
     """Raise an error for duplicate column names."""
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
-        raise DataError(f"Duplicate column name {_listed(duplicates, 8)} in {source}. Rename the columns.")
+        raise DataError(f"Duplicate column name {listed(duplicates, 8)} in {source}. Rename the columns.")
 
 
 def refuse_text(texts: Sequence[str], source: str) -> None:
@@ -351,7 +351,7 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
     if texts:
         many = len(texts) > 1
         raise DataTypeError(
-            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates "
+            f"Column{'s' if many else ''} {listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates "
             "or categories, not numbers (`could not convert string to float`). Drop such columns (`drop=...`), "
             "name the column of class labels (`y=...`), or encode text as numbers (`lowland.TablePreparer`)."
         )
@@ -365,8 +365,3 @@ def holds_dates(values: np.ndarray) -> bool:
 def too_large(what: str) -> DataError:
     """The error for an integer beyond the range of float64."""
     return DataError(f"{what} contains an integer that is too large (above 1.8e308). Rescale or drop it.")
-
-
-def _listed(names: Sequence[Hashable], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more

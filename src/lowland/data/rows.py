@@ -240,7 +240,8 @@ class Rows:
         )
 
     def describe_as(self, rows: Rows) -> None:
-        """Take the shape, the names and what errors say from other rows."""
+        """Take the shape, the names, the levels and what errors say from other rows."""
+        self.levels, self.ordered, self.notes = rows.levels, rows.ordered, rows.notes
         self.n, self.d, self.dtype, self.names = rows.n, rows.d, rows.dtype, rows.names
         self.source, self.in_memory, self.is_sparse = rows.source, rows.in_memory, rows.is_sparse
         self.allow_nan, self.missing_remedy = rows.allow_nan, rows.missing_remedy

@@ -44,7 +44,6 @@ class SpooledRows(Rows):
         small = min(rows.slab, least_slab_rows(rows.d, rows.dtype.itemsize))
         self.rows, self.path = replace(rows, most_rows=small), path
         self.describe_as(rows)
-        self.notes = rows.notes
         self.stored: dict[int, int] = {}  # the first rows of the slabs in the file, and their numbers of rows
         self.total: int | None = None  # the number of rows, after a whole pass
         self.has_room = True

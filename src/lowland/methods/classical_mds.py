@@ -178,7 +178,7 @@ class ClassicalMDS(
                 warn_if_distances(rows.to_array(), "ClassicalMDS")
         elif rows.n not in (None, rows.d):
             check_distances(np.empty(rows.shape))  # raises the error of a matrix that is not square
-        keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
+        keep = choose_landmarks(self, lambda: count_rows(rows, run))  # (n,) bool, or None
         self.landmarks_ = None if keep is None else np.flatnonzero(keep)
         if keep is None and self.metric in ("euclidean", "l2") and not self.add_constant:
             self._by_axes(rows, run)
@@ -193,11 +193,6 @@ class ClassicalMDS(
         self.additive_constant_, self.unit_ = c * unit, unit
         Z = scaling.Z * unit if keep is None else self._placed(self._encoding(), rows, run)
         self._keep(like(Z, D), scaling.eigenvalues, scaling.outcome, unit)
-
-    def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
-        if self.n_landmarks is None:
-            return None
-        return choose_landmarks(count_rows(rows, run), self.n_landmarks, self._generator, "ClassicalMDS")
 
     # --- Euclidean distances of rows: principal axes ---
 

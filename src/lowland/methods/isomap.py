@@ -230,10 +230,7 @@ class Isomap(
 
     def _landmarks(self, found: Components) -> np.ndarray | None:
         """Rows spread evenly over all, and one more from each component that would have none."""
-        m, n = self.n_landmarks, found.graph.n
-        if m is None:
-            return None
-        mark = choose_landmarks(n, m, self._generator, "Isomap")
+        mark = choose_landmarks(self, lambda: found.graph.n)
         if mark is None:
             return None
         label = found.labels[found.kept]
@@ -241,8 +238,8 @@ class Isomap(
         if len(without):
             added = "1 landmark was" if len(without) == 1 else f"{len(without)} landmarks were"
             warn(
-                f"`Isomap(n_landmarks={m})`: {len(without)} of {self.n_connected_components_} connected components had "
-                f"no landmark, so {added} added. Raise `n_landmarks` or `n_neighbors`.",
+                f"`Isomap(n_landmarks={self.n_landmarks})`: {len(without)} of {self.n_connected_components_} connected "
+                f"components had no landmark, so {added} added. Raise `n_landmarks` or `n_neighbors`.",
                 DataWarning,
             )
         mark[[int(np.argmax(label == c)) for c in without]] = True

@@ -192,7 +192,7 @@ class KernelPCA(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         self._check_choices(rows)
-        keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
+        keep = choose_landmarks(self, lambda: count_rows(rows, run), "all rows are used")  # (n,) bool, or None
         if keep is None:
             X = run.to_array(rows, "KernelPCA without n_landmarks")
         else:
@@ -276,13 +276,6 @@ class KernelPCA(
                 "set `remove_zero_eig=True`.",
                 DataWarning,
             )
-
-    def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
-        if self.n_landmarks is None:
-            return None
-        return choose_landmarks(
-            count_rows(rows, run), self.n_landmarks, self._generator, "KernelPCA", "all rows are used"
-        )
 
     def _kernel_with(self, points: Array) -> KernelWith:
         p = self._params

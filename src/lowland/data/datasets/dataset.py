@@ -60,12 +60,6 @@ def image_dataset(
 # --- checks of the arguments ------------------------------------------------------------------------------------------
 
 
-def check_points(call: str, n: int, noise: float) -> None:
-    """Raise an error for fewer than 1 point, or negative noise."""
-    check_integer(call, "n", n, 1)
-    check_number(call, "noise", noise, at_least=0)
-
-
 def check_integer(call: str, name: str, value: int, at_least: int) -> None:
     """Raise an error unless the value is an integer of at least ``at_least``."""
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
@@ -92,8 +86,10 @@ def one_of(call: str, name: str, value: Any, choices: Any) -> str:
     raise ParameterError(f"unknown {name}.", remedy, method=call, given={name: value})
 
 
-def random_generator(call: str, seed: Seed) -> np.random.Generator:
-    """Return the random generator of a seed."""
+def random_generator(call: str, n: int, noise: float, seed: Seed) -> np.random.Generator:
+    """Return the random generator of a seed; raise an error for fewer than 1 point, or negative noise."""
+    check_integer(call, "n", n, 1)
+    check_number(call, "noise", noise, at_least=0)
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as problem:

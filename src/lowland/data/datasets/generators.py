@@ -11,7 +11,6 @@ from lowland.data.datasets.dataset import (
     Seed,
     check_integer,
     check_number,
-    check_points,
     image_dataset,
     random_generator,
 )
@@ -32,8 +31,7 @@ def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool 
     >>> roll.X.shape, roll.truth.shape
     ((500, 3), (500, 2))
     """
-    check_points("swiss_roll", n, noise)
-    rng = random_generator("swiss_roll", seed)
+    rng = random_generator("swiss_roll", n, noise, seed)
     if hole:  # of the nine cells of a 3 × 3 grid, the middle one is never sampled
         cell = rng.integers(0, 8, n)
         cell += cell >= 4
@@ -59,8 +57,7 @@ def s_curve(n: int = 1000, noise: float = 0.0, seed: Seed = 0) -> Dataset:
     >>> data.s_curve(500).X.shape
     (500, 3)
     """
-    check_points("s_curve", n, noise)
-    rng = random_generator("s_curve", seed)
+    rng = random_generator("s_curve", n, noise, seed)
     u = rng.random((n, 2))
     t, height = 3 * np.pi * (u[:, 0] - 0.5), 2 * u[:, 1]
     X = np.column_stack([np.sin(t), height, np.sign(t) * (np.cos(t) - 1)])
@@ -80,13 +77,12 @@ def concentric_circles(n: int = 600, noise: float = 0.05, seed: Seed = 0, *, rin
     >>> data.concentric_circles(60, rings=2).X.shape
     (60, 2)
     """
-    check_points("concentric_circles", n, noise)
+    rng = random_generator("concentric_circles", n, noise, seed)
     check_integer("concentric_circles", "rings", rings, 1)
     if rings > n:
         raise ParameterError(
             f"there are only {n} points.", f"Choose at most {n} rings.", method="concentric_circles", rings=rings
         )
-    rng = random_generator("concentric_circles", seed)
     y = np.arange(n) % rings
     radius, angle = y + 1.0, rng.uniform(0, 360, n)
     X = radius[:, None] * np.column_stack([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
@@ -111,13 +107,12 @@ def ellipse(
     >>> X.shape
     (1000, 2)
     """
-    check_points("ellipse", n, noise)
+    rng = random_generator("ellipse", n, noise, seed)
     if not isinstance(axes, tuple | list | np.ndarray) or len(axes) != 2:
         raise ParameterError("axes must be two numbers, such as 3 and 1.", method="ellipse", axes=axes)
     for axis in axes:
         check_number("ellipse", "axes", axis, at_least=0)
     check_number("ellipse", "angle", angle)
-    rng = random_generator("ellipse", seed)
     truth = rng.standard_normal((n, 2)) * np.asarray(axes, dtype=float)
     X = truth @ rotation_matrix(angle).T
     about = f"Normal, standard deviations {axes[0]:g} and {axes[1]:g}, rotated by {angle:g} degrees, generated."
@@ -139,7 +134,7 @@ def low_rank(
     >>> lowland.PCA(0.999).fit(X).n_components_
     3
     """
-    check_points("low_rank", n, noise)
+    rng = random_generator("low_rank", n, noise, seed)
     check_integer("low_rank", "d", d, 1)
     check_integer("low_rank", "rank", rank, 1)
     if rank > min(n, d):
@@ -149,7 +144,6 @@ def low_rank(
     if not 0 < decay <= 1:
         reason = "decay is the ratio of successive singular values."
         raise ParameterError(reason, "Choose a number above 0 and at most 1.", method="low_rank", decay=decay)
-    rng = random_generator("low_rank", seed)
     U = np.linalg.qr(rng.standard_normal((n, rank)))[0]  # (n, rank)
     V = np.linalg.qr(rng.standard_normal((d, rank)))[0]  # (d, rank)
     truth = U * (np.sqrt(n * d) * float(decay) ** np.arange(rank))
@@ -173,7 +167,7 @@ def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap
     >>> bool(abs((X**2).sum(axis=1) - 1).max() < 1e-12)
     True
     """
-    check_points("sphere", n, noise)
+    rng = random_generator("sphere", n, noise, seed)
     check_integer("sphere", "d", d, 1)
     if cap is not None:
         check_number("sphere", "cap", cap)
@@ -186,7 +180,6 @@ def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap
                 cap=cap,
                 d=d,
             )
-    rng = random_generator("sphere", seed)
     # a standard normal distribution is isotropic, so its directions are uniform
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -289,7 +282,8 @@ def moved_digits(
     from scipy.ndimage import affine_transform, center_of_mass
     from sklearn.datasets import load_digits
 
-    _check_moved_digits(n, noise, digit, size, shift, rotation)
+    rng = random_generator("moved_digits", n, noise, seed)
+    _check_moved_digits(digit, size, shift, rotation)
     digits = load_digits()
     glyph = digits.images[np.argmax(digits.target == digit)] / 16  # (8, 8)
     heart = np.array(center_of_mass(glyph))
@@ -301,7 +295,6 @@ def moved_digits(
         reason = f"the digit would leave the image of {size} × {size}."
         remedy = f"Choose a shift of at most {math.floor(10 * room) / 10}, or a larger size."
         raise ParameterError(reason, remedy, method="moved_digits", shift=shift)
-    rng = random_generator("moved_digits", seed)
     truth = rng.uniform(-1, 1, (n, 3)) * [shift, shift, rotation]
     images = np.empty((n, size, size), dtype=np.float32)
     for image, (right, down, turn) in zip(images, truth, strict=True):
@@ -317,8 +310,7 @@ def moved_digits(
     return image_dataset(X, (size, size), truth[:, 2].copy(), about, truth)
 
 
-def _check_moved_digits(n: int, noise: float, digit: int, size: int, shift: float, rotation: float) -> None:
-    check_points("moved_digits", n, noise)
+def _check_moved_digits(digit: int, size: int, shift: float, rotation: float) -> None:
     check_integer("moved_digits", "digit", digit, 0)
     if digit > 9:
         raise ParameterError("not a digit.", "Choose one from 0 to 9.", method="moved_digits", digit=digit)
@@ -341,14 +333,14 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
     >>> found.truth.shape
     (100, 2)
     """
-    check_points("moved_patch", n, noise)
+    rng = random_generator("moved_patch", n, noise, seed)
     steps = math.isqrt(n)
     if steps**2 != n:
         remedy = f"Choose n = {steps**2} or {(steps + 1) ** 2}."
         raise ParameterError("the number of positions must be a square.", remedy, method="moved_patch", n=n)
     patch = _drawn_face(20)
     size = len(patch) + steps - 1
-    images = with_noise(np.zeros((n, size, size)), noise, random_generator("moved_patch", seed))
+    images = with_noise(np.zeros((n, size, size)), noise, rng)
     rows, columns = np.divmod(np.arange(n), steps)
     for image, row, column in zip(images, rows, columns, strict=True):
         image[row : row + len(patch), column : column + len(patch)] = patch

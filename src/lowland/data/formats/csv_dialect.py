@@ -12,7 +12,7 @@ from typing import Any
 
 from lowland.data.read_options import ReadOptions
 from lowland.data.written import decimal_of
-from lowland.errors import warn
+from lowland.errors import listed, warn
 
 SEPARATORS = ",;\t|"
 MOST_CELLS, MOST_LINES = 200_000, 1000  # of the sample
@@ -242,11 +242,6 @@ def complete_names(cells: Sequence[str], first_values: Sequence[Any]) -> tuple[l
         id_name = names[0]
         clauses.append(f"{names[0]!r} as the ids of the rows, not as a feature")
     return names, id_name, clauses
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names in quotation marks."""
-    return ", ".join(map(repr, names[:SHOWN_NAMES])) + ", …" * (len(names) > SHOWN_NAMES)
 
 
 def _unique(names: list[str]) -> tuple[list[str], list[str]]:

@@ -25,7 +25,6 @@ from lowland.data.formats.csv_dialect import (
     detect,
     has_row_names,
     is_float,
-    listed,
     warn_if_row,
 )
 from lowland.data.problems import ProblemCounter
@@ -33,7 +32,7 @@ from lowland.data.read_options import ReadOptions
 from lowland.data.reader import BATCH, Reader, cast_batch, first_line, holds_numbers, joined, text_fields
 from lowland.data.rows import Rows, stamps_of
 from lowland.data.written import MISSING, WrittenNumbers, form_of
-from lowland.errors import DataError, FileProblem, file_error, warn
+from lowland.errors import DataError, FileProblem, file_error, listed, warn
 
 _BLOCK = 4 * 2**20  # bytes parsed at a time; no row may be longer
 SHOWN_LINES = 5  # of those with too many or too few cells

@@ -18,13 +18,12 @@ from lowland.data.formats.csv_dialect import (
     complete_names,
     count_titles,
     in_words,
-    listed,
     warn_if_row,
 )
 from lowland.data.read_options import ReadOptions
 from lowland.data.rows import stamps_of
 from lowland.data.written import MISSING, decimal_of, form_of
-from lowland.errors import DataError, MissingExtra, ParameterError, reading
+from lowland.errors import DataError, MissingExtra, ParameterError, listed, reading
 from lowland.run.settings import require_memory
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"

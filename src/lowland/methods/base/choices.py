@@ -44,15 +44,18 @@ def check_most(model: Any, name: str, most: int, fact: str) -> None:
 
 
 def choose_landmarks(
-    n: int, m: int, rng: Callable[[], np.random.Generator], owner: str, consequence: str = "all rows are scaled"
+    model: Any, count: Callable[[], int], consequence: str = "all rows are scaled"
 ) -> np.ndarray | None:
-    """Mark m of n rows, spread evenly over all, (n,) bool; None, with a warning, where all rows would be landmarks.
+    """Mark ``n_landmarks`` rows, spread evenly over all, (n,) bool; None where all rows are used.
 
-    ``rng`` creates the random generator, only if it is needed. ``consequence`` describes what happens without
-    landmarks.
+    It warns where all rows would be landmarks: ``consequence`` says what happens then. ``count`` counts the rows.
     """
+    m, owner = model.n_landmarks, type(model).__name__
+    if m is None:
+        return None
+    n = count()
     if m < n:
-        return evenly_spread(n, m, rng())
+        return evenly_spread(n, m, model._generator())
     warn(
         f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} exactly, without landmarks. Choose fewer "
         f"than {n}, or None.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, take, to_numpy, xp_of
@@ -329,8 +330,8 @@ def given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
             "UMAP(precomputed_knn): the first array has values that are not row numbers. Pass indices first and "
             "distances second. scikit-learn's kneighbors returns them in the other order."
         )
-    if to.min() < 0 or to.max() >= n or not np.all(length >= 0) or not np.isfinite(length).all():
-        raise DataError("UMAP(precomputed_knn): an index is out of range, or a distance is negative, NaN or infinite.")
+    if to.min() < 0 or to.max() >= n:
+        raise DataError("UMAP(precomputed_knn): an index is out of range.")
     to = to.astype(np.int64)
     twice = np.flatnonzero(np.any(np.diff(np.sort(to, axis=1), axis=1) == 0, axis=1))
     if len(twice):
@@ -338,12 +339,8 @@ def given_neighbors(knn: Any, n: int, n_neighbors: int) -> NeighborGraph:
             f"UMAP(precomputed_knn): row {twice[0]} lists the same neighbor twice. List each neighbor of a row once, "
             "with indices first and distances second."
         )
-    order = np.lexsort((to, length), axis=1)  # ties go to the lower row number, as in a search
-    to, length = np.take_along_axis(to, order, 1), np.take_along_axis(length, order, 1)
-    own = to == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True  # many duplicates come before the row itself
-    to, length = (each[~own].reshape(n, -1)[:, : n_neighbors - 1] for each in (to, length))
-    return NeighborGraph.of_table(to, length, "given")
+    edges = scipy.sparse.coo_array((length.ravel(), (np.repeat(np.arange(n), to.shape[1]), to.ravel())), shape=(n, n))
+    return given_graph(edges).nearest(n_neighbors - 1)
 
 
 def distinct_rows(X: Array) -> tuple[np.ndarray, np.ndarray]:
