@@ -62,6 +62,14 @@ def test_fit_transform_opens_a_pipe_once(tmp_path, temporary, method):
     assert not os.listdir(temporary)
 
 
+@pytest.fixture
+def no_collection():
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")  # the copy is removed with the last reference to the table
 def test_pipes_of_other_formats(tmp_path, temporary):
     X = np.random.default_rng(0).standard_normal((50, 3))
     np.save(tmp_path / "file.npy", X)
