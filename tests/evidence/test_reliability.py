@@ -186,6 +186,31 @@ def test_a_group_cut_by_a_map_is_not_separate() -> None:
     assert verdicts[1].verdict == "separate"
 
 
+def test_a_gap_made_by_leaving_out_the_rows_in_it_is_none() -> None:
+    X = noise(200, 5, 0)
+    found = lowland.reliability(PCA(2).fit(X), X)
+    first = found.problem.Z[:, 0]
+    ends = np.where(first < -0.5, 0, np.where(first > 0.5, 1, -1))
+    assert [each.verdict for each in found.clusters(ends)] == ["not separate"] * 2
+
+
+def test_rows_of_other_groups_do_not_fill_a_gap() -> None:
+    X, y = planted(150, 3)
+    some = np.where(y == 2, -1, y)  # the third group has no label
+    found = lowland.reliability(PCA(2).fit(X), X).clusters(some)
+    assert [each.verdict for each in found] == ["separate"] * 2
+    assert min(each.separation for each in found) > 0.9
+
+
+def test_groups_along_single_columns_are_left_to_clusters() -> None:
+    y = np.arange(120) % 4
+    X = noise(120, 8, 0) + 6 * np.eye(8)[y]
+    found = lowland.reliability(PCA(2).fit(X), X)
+    assert found.fraction("reliable") <= 0.05
+    assert "test clusters" in found.summary
+    assert [each.verdict for each in found.clusters(y)] == ["separate"] * 4
+
+
 def test_swapped_coordinates_are_found() -> None:
     X = load_dataset("iris").X
     Z = PCA(2).fit_transform(X)

@@ -22,6 +22,7 @@ _LEAST_SIZE = 20  # rows in a cluster that can be tested
 _MINI_BATCH_ROWS = 50_000  # from this many points on, k-means uses mini-batches
 _SHRINKAGE = 0.01  # of the covariance within clusters
 _MOST_COLUMNS = 30  # principal components for the discriminant
+_BESIDE = 0.95  # of the rows of two clusters are this close to their axis, as other rows must be to count
 _SEPARATE, _NOT_SEPARATE = 0.05, 0.2
 
 
@@ -158,23 +159,30 @@ def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Gener
 
     Two clusters are compared along their discriminant axis: the fraction of the rows between their medians that lies in
     the middle third. It is about 1/3 or more within one group, and 0 across a gap. NaN: the cluster is too small.
+    Rows without a cluster (code -1) are not learned from. They count if they lie as close to the axis as those of the
+    two clusters: a map leaves out rows between its clusters, and rows of other groups are no bridge.
     """
     sizes = np.bincount(codes[codes >= 0], minlength=count) if count else np.zeros(0, dtype=int)
     tested = np.flatnonzero(sizes >= _LEAST_SIZE)
     nearest = np.full(count, -1)
     if len(tested) < 2:
         return np.full(count, np.nan), nearest
-    use = np.flatnonzero(np.isin(codes, tested))
+    used = np.flatnonzero(np.isin(codes, tested) | (codes < 0))
+    X, codes = X[used], codes[used]
+    known = codes >= 0
     middle, between = np.zeros((count, count)), np.zeros((count, count))
     for _ in range(REPEATS):
-        fold = rng.permutation(len(use)) % FOLDS
-        predicted, places = np.empty(len(use), dtype=np.int64), np.empty((len(use), len(tested), len(tested)))
+        fold = rng.permutation(len(X)) % FOLDS
+        predicted = np.empty(len(X), dtype=np.int64)
+        places, aside = np.empty((2, len(X), len(tested), len(tested)))
         for f in range(FOLDS):
-            out = fold == f
-            predicted[out], places[out] = _discriminate(X[use[~out]], codes[use[~out]], X[use[out]], tested)
+            out, rows = fold == f, known & (fold != f)
+            predicted[out], places[out], aside[out] = _discriminate(X[rows], codes[rows], X[out], tested)
         for i, c in enumerate(tested):
             for j in range(i):
-                counts = _between(places[predicted == i, i, j], places[predicted == j, i, j])
+                beside = aside[:, i, j]
+                near = known | (beside <= np.quantile(beside[np.isin(codes, tested[[i, j]])], _BESIDE))
+                counts = _between(places[near & (predicted == i), i, j], places[near & (predicted == j), i, j])
                 middle[c, tested[j]] += counts[0]
                 between[c, tested[j]] += counts[1]
     middle, between = middle + middle.T, between + between.T
@@ -195,10 +203,11 @@ def _most_columns(n: int) -> int:
 
 def _discriminate(
     X: np.ndarray, codes: np.ndarray, held_out: np.ndarray, tested: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The cluster of each held-out row, (m,), and its place on the axes between all pairs of cluster means, (m, c, c).
 
     Clusters are made spherical first. A row at place [i, j] = 0 lies beside the mean of cluster j, and at 1 beside i.
+    Also returned: the squared distances of the rows from these axes, (m, c, c).
     """
     center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
@@ -217,7 +226,9 @@ def _discriminate(
     squares = np.diag(M)
     between = G[:, :, None] - G[:, None, :] - (M - squares[None, :])[None]
     apart = squares[:, None] + squares[None, :] - 2 * M
-    return np.argmin(squares[None, :] - 2 * G, axis=1), between / np.where(apart > 0, apart, 1.0)[None]
+    places = between / np.where(apart > 0, apart, 1.0)[None]
+    away = (Y**2).sum(axis=1)[:, None] + squares[None, :] - 2 * G
+    return np.argmin(away, axis=1), places, away[:, None, :] - places * between
 
 
 def _between(first: np.ndarray, second: np.ndarray) -> tuple[int, int]:

@@ -34,12 +34,8 @@ _NULL_POINTS, _MOST_NULL_MAPS = 5000, 20  # values of null points to compare wit
 _LIKE_NOISE = 0.4  # unreliable fraction; half in a map of null data
 _KEPT = 0.9  # fraction of its neighbors from which on a point is not unreliable, whatever null points keep
 _PLACED = 500  # rows that transform places after each refit, at most
-_NOT_BETTER = {
-    "independent": " On the whole this is no better than with independent columns. Test clusters before you "
-    "interpret them.",
-    "gaussian": " On the whole this is no better than with correlated Gaussian columns. The map shows no structure "
-    "beyond that.",
-}
+_LIKE = {"independent": "independent columns", "gaussian": "correlated Gaussian columns"}
+_GROUPS = " Groups can be real even so: test clusters."
 _WHOLE = (
     " The map keeps nearly all neighbors, and so do maps of null data: it has about as many dimensions as the data, so "
     "this test says nothing about structure. Test clusters, or a map with fewer dimensions."
@@ -117,7 +113,7 @@ class Reliability:
         ----------
         labels : array-like of shape (n,) or None, default None
             Cluster of each row, such as those a user sees in the map. -1, an empty string or a missing label: no
-            cluster. None means dense regions of the map (HDBSCAN).
+            cluster, though a row in the gap between two counts. None means dense regions of the map (HDBSCAN).
 
         Returns
         -------
@@ -148,11 +144,11 @@ class Reliability:
             f"from subsamples, {100 * self.score:.0f}% of the neighbors stay beyond chance (95% confidence interval "
             f"{100 * low:.0f}% to {100 * high:.0f}%)."
         )
-        if self.fraction(RELIABLE) <= LEVEL and self.fraction(UNRELIABLE) >= _LIKE_NOISE:
-            text += _NOT_BETTER[self.null]
-        elif self.fraction(RELIABLE) <= LEVEL and float(np.nanmean(self.preservation)) >= _KEPT:
-            text += _WHOLE
-        return text
+        if self.fraction(RELIABLE) > LEVEL:
+            return text
+        if self.fraction(UNRELIABLE) >= _LIKE_NOISE:
+            return f"{text} On the whole this is no better than with {_LIKE[self.null]}.{_GROUPS}"
+        return text + (_WHOLE if float(np.nanmean(self.preservation)) >= _KEPT else _GROUPS)
 
     def __repr__(self) -> str:
         return f"Reliability: {self.summary}"
