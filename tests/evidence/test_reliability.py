@@ -376,6 +376,9 @@ def test_rows_without_coordinates_have_no_p_value() -> None:
     ("call", "error", "match"),
     [
         (lambda X: lowland.reliability(PCA(2).fit(X), X, null="normal"), ParameterError, "independent"),
+        (lambda X: lowland.reliability(PCA, X), ParameterError, "fitted model"),
+        (lambda X: lowland.reliability(X[:, :2], X, method=PCA), ParameterError, "an estimator"),
+        (lambda X: lowland.reliability(X[:, :2], X, method="pca"), ParameterError, "an estimator"),
         (lambda X: lowland.reliability(X[:30, :2], X), DataError, "same order"),
         (lambda X: lowland.reliability(X[:10, :2], X[:10]), DataError, "at least 20"),
         (lambda X: lowland.reliability(PCA(2).fit(X), X).clusters(["a"] * 3), LowlandError, "labels"),

@@ -62,6 +62,7 @@ def test_the_seed_decides_and_threads_do_not(axes: Sweep) -> None:
     [
         (lambda X: lowland.sweep(PCA(), X, component=[1, 2]), ParameterError, "n_components"),
         (lambda X: lowland.sweep(PCA(), X, n_components=2), ParameterError, "list of values"),
+        (lambda X: lowland.sweep(PCA(), X, n_components=iter([1, 2])), ParameterError, "list of values"),
         (lambda X: lowland.sweep(PCA(), X, n_components=[2]), ParameterError, "two or more"),
         (lambda X: lowland.sweep(PCA, X, n_components=[1, 2]), ParameterError, "an estimator"),
         (lambda X: lowland.sweep(PCA(), X @ np.eye(4, 40) + np.eye(40), n_components=[2, 36]), DataError, "subsample"),

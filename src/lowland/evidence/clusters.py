@@ -22,7 +22,6 @@ _LEAST_SIZE = 20  # rows in a cluster that can be tested
 _MINI_BATCH_ROWS = 50_000  # from this many points on, k-means uses mini-batches
 _SHRINKAGE = 0.01  # of the covariance within clusters
 _MOST_COLUMNS = 30  # principal components for the discriminant
-_BESIDE = 0.95  # of the rows of two clusters are this close to their axis, as other rows must be to count
 _SEPARATE, _NOT_SEPARATE = 0.05, 0.2
 
 
@@ -79,7 +78,7 @@ def label_codes(labels: Any, kept: np.ndarray) -> tuple[np.ndarray, list[Any]]:
     if not (~none).any():
         return codes, []
     names, codes[~none] = classes_of(values[~none], least=1)
-    return codes, list(names)
+    return codes, names.tolist()
 
 
 def find_clusters(Z: np.ndarray, count: int | None = None) -> tuple[np.ndarray, list[Any]]:
@@ -159,8 +158,8 @@ def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Gener
 
     Two clusters are compared along their discriminant axis: the fraction of the rows between their medians that lies in
     the middle third. It is about 1/3 or more within one group, and 0 across a gap. NaN: the cluster is too small.
-    Rows without a cluster (code -1) are not learned from. They count if they lie as close to the axis as those of the
-    two clusters: a map leaves out rows between its clusters, and rows of other groups are no bridge.
+    Rows without a cluster (code -1) are not learned from. They count unless they lie farther from the axis than all
+    rows of the two clusters: a map leaves out rows between its clusters, and rows of other groups are no bridge.
     """
     sizes = np.bincount(codes[codes >= 0], minlength=count) if count else np.zeros(0, dtype=int)
     tested = np.flatnonzero(sizes >= _LEAST_SIZE)
@@ -181,7 +180,7 @@ def _fillings(X: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Gener
         for i, c in enumerate(tested):
             for j in range(i):
                 beside = aside[:, i, j]
-                near = known | (beside <= np.quantile(beside[np.isin(codes, tested[[i, j]])], _BESIDE))
+                near = known | (beside <= beside[np.isin(codes, tested[[i, j]])].max())
                 counts = _between(places[near & (predicted == i), i, j], places[near & (predicted == j), i, j])
                 middle[c, tested[j]] += counts[0]
                 between[c, tested[j]] += counts[1]

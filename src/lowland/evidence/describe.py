@@ -21,6 +21,7 @@ from lowland.evidence.surfaces import Surface, ThinPlate
 from lowland.math.statistics.labels import missing_labels
 from lowland.plain import html_table
 from lowland.run.local import LocalRun
+from lowland.suggestions import did_you_mean
 
 PERMUTATIONS = 999
 _SURFACE_PERMUTATIONS, _SURFACE_SIZE = 199, 10  # dimension of the spline, as in ordisurf
@@ -159,7 +160,8 @@ class Description:
         """
         y = self.values.get(name)
         if y is None or y.dtype.kind != "f":
-            raise ParameterError(f"`{name}` is not a numeric column. Choose one of {', '.join(self.arrow_names)}.")
+            known = did_you_mean(name, self.arrow_names) or f"Choose one of {', '.join(self.arrow_names[:10])}."
+            raise ParameterError(f"`{name}` is not a numeric column. {known}".strip())
         rng = np.random.default_rng(self.random_state)
         there = np.isfinite(y)
         spline = self._spline if there.all() else ThinPlate.over(self.problem.Z[there, :2], _SURFACE_SIZE, rng)

@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.data.open import as_vector, open_rows
-from lowland.errors import DataError, DataTypeError
+from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.distances.metrics import Metric
 from lowland.methods.base.method import Method
 from lowland.methods.base.traits import traits_of
@@ -78,6 +78,10 @@ class MapProblem:
 
 def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
     """Open a fitted model, or coordinates made elsewhere, with the rows."""
+    if isinstance(model, type):
+        raise ParameterError(f"`model={model.__name__}`: pass a fitted model, such as `{model.__name__}().fit(X)`.")
+    if method is not None:
+        check_estimator(method)
     fitted = hasattr(model, "fit") and hasattr(model, "get_params")
     steps, reducer = _split(model) if fitted else (None, None)
     rows = open_rows(X if steps is None else steps.transform(X))
@@ -86,7 +90,7 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
     Z, kept = open_coordinates(_coordinates(reducer, X if steps is None else table, table) if fitted else model)
     check_same_rows(table.shape[0], kept)
     if len(Z) < LEAST_ROWS:
-        raise DataError(f"{len(Z)} rows have coordinates. Reliability needs at least {LEAST_ROWS}. Pass more rows.")
+        raise DataError(f"{len(Z)} rows have coordinates. Pass at least {LEAST_ROWS}.")
     metric = _metric(reducer if fitted else method)
     units = None
     if metric == "precomputed":
@@ -103,6 +107,12 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
         not fitted and method is None, reducer if fitted else None, units,
         any(each is not None for each in rows.levels or ()),
     )  # fmt: skip
+
+
+def check_estimator(method: Any) -> None:
+    """Raise an error if this is not an estimator that can be cloned and fitted."""
+    if isinstance(method, type) or not hasattr(method, "fit_transform") or not hasattr(method, "get_params"):
+        raise ParameterError(f"`method={method!r}`: pass an estimator, such as `TSNE()`.")
 
 
 def seeded(method: Any, seed: int) -> Any:

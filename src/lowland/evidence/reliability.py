@@ -119,7 +119,7 @@ class Reliability:
         -------
         list of Cluster
             One record per cluster, largest first: label, size, p_value, verdict ("separate", "not separate" or
-            "undecided"), separation, nearest. Empty if the map has no clusters.
+            "undecided"), separation, nearest. Empty if fewer than two clusters have 20 rows.
         """
         if labels is None:
             return self._found

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.arrays.random import generator
 from lowland.errors import DataError, ParameterError, marked_text
-from lowland.evidence.problem import MapProblem, embed, fit_each, open_problem
+from lowland.evidence.problem import MapProblem, check_estimator, embed, fit_each, open_problem
 from lowland.math.statistics.intervals import student_quantile
 from lowland.plain import html_table
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
@@ -172,15 +172,14 @@ def _settings(methods: list[Any], values: dict[str, Any]) -> list[tuple[str, dic
 
     found = []
     for method in methods:
-        if not hasattr(method, "fit_transform") or isinstance(method, type):
-            raise ParameterError(f"`method={method!r}`: pass an estimator, such as `TSNE()`, or a list of estimators.")
+        check_estimator(method)
         known = list(method.get_params())
         for name, listed in values.items():
             if name not in known:
                 raise ParameterError(
                     f"{type(method).__name__} has no parameter `{name}`. {did_you_mean(name, known)}".strip()
                 )
-            if isinstance(listed, str) or not np.iterable(listed) or not len(list(listed)):
+            if isinstance(listed, str) or not hasattr(listed, "__len__") or not len(listed):
                 raise ParameterError(f"`{name}={listed!r}`: pass a list of values, such as `{name}=[5, 15, 50]`.")
         for chosen in itertools.product(*values.values()):
             parameters = dict(zip(values, chosen, strict=True))

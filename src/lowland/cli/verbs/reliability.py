@@ -98,7 +98,8 @@ def _print(facts: dict[str, Any]) -> None:
     click.echo(facts["summary"])
     if facts["clusters_tested"]:
         click.echo()
-        click.echo("\n".join(c["sentence"] for c in facts["clusters"]) or "The map has no clusters to test.")
+        none = "The map has no clusters to test: it has fewer than two dense regions of 20 points."
+        click.echo("\n".join(c["sentence"] for c in facts["clusters"]) or none)
         if facts["clusters"] and not any(c["verdict"] == "separate" for c in facts["clusters"]):
             click.echo("There is no evidence of groups.")
     if facts["written"]:
