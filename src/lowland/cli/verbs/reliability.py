@@ -20,6 +20,7 @@ def run(
     model: Path, file: Path, null: Any, clusters: bool, sweep: Any, random_state: int, to: Path | None, force: bool
 ) -> None:  # fmt: skip
     """Load, test, write the columns, print. With --sweep: compare settings instead."""
+    from lowland.evidence.reliability import CLASSES
     from lowland.evidence.reliability import reliability as test
     from lowland.plain import to_plain
 
@@ -41,7 +42,7 @@ def run(
     written = None if to is None else tables.write_table([_columns(found, to)], to, _names(to))
     facts = {
         "file": str(file), "model": str(model), "class": type(est).__name__, "rows": found.problem.n, "null": null,
-        "summary": found.summary, "fractions": {name: found.fraction(name) for name in _CLASSES},
+        "summary": found.summary, "fractions": {name: found.fraction(name) for name in CLASSES},
         "score": found.score, "interval": list(found.interval),
         "clusters": [vars(each) | {"sentence": each.sentence} for each in groups], "clusters_tested": clusters,
         "written": written, "seconds": time.perf_counter() - started,
@@ -73,9 +74,6 @@ def _print_sweep(facts: dict[str, Any]) -> None:
         click.echo(show.printable(f"{s['name']:{width}}  {s['score']:.3f} ({low:.3f} to {high:.3f})  {mark}"))
     click.echo()
     click.echo(show.printable(facts["summary"]))
-
-
-_CLASSES = ("reliable", "uncertain", "unreliable")
 
 
 def _names(to: Path) -> list[str]:
