@@ -22,6 +22,7 @@ from lowland.data import load_dataset
 from lowland.evidence.clusters import label_codes, test_clusters
 from lowland.evidence.contrasts import effect_of_levels, effect_of_numbers
 from lowland.evidence.problem import open_problem
+from lowland.evidence.reliability import CLASSES
 
 METHODS = {
     "PCA": lambda: lowland.PCA(2),
@@ -165,6 +166,7 @@ def swapped(seeds=10):
     Two rows of one group that exchange their places keep about the same neighbors where the map does not resolve the
     group. So the area is also printed for rows that moved to another group, against rows that did not move.
     """
+    stayed, left, lowest = [], [], []
     for name in ("PCA", "t-SNE", "UMAP"):
         every, between = [], []
         for seed in range(seeds):
@@ -178,8 +180,14 @@ def swapped(seeds=10):
             away[chosen] = y[chosen] != y[np.roll(chosen, 1)]
             every.append(_areas(moved, found))
             between.append(_areas(away, found, away | ~moved))
+            stayed += [*found.classes[moved & ~away]]
+            left += [*found.classes[away]]
+            lowest += [*(np.argsort(np.argsort(found.stability))[moved] < 20)]
         _print_areas(f"{name}, all", every)
         _print_areas(f"{name}, moved to another group", between)
+    for what, classes in (("moved to another group", left), ("moved within a group", stayed)):
+        print(f"{what}: " + ", ".join(f"{kind} {share(np.array(classes) == kind)}" for kind in CLASSES))
+    print(f"in the tenth of lowest stability: {share(lowest)}")
 
 
 def torn(seeds=6):
