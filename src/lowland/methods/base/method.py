@@ -10,7 +10,6 @@ After a fit, a method reads its fitted attributes, and its parameters as they we
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,12 +80,6 @@ def _classes(labels: Any) -> int:
         return 2
     found = np.asarray(labels)
     return 1 if found.dtype.kind == "f" else len(set(found.flat) if found.dtype.kind == "O" else np.unique(found))
-
-
-@functools.cache
-def _parameter_names(method: Any) -> tuple[str, ...]:
-    """The names of the parameters, which scikit-learn reads from the signature again in each fit."""
-    return tuple(method._get_param_names())
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
@@ -204,8 +197,7 @@ class Method(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The solver reads the parameters as they were checked, also from ``self``.
         """
         checked = vars(self._fitted)
-        given = {name: getattr(self, name) for name in _parameter_names(self.__class__)}  # type: ignore[arg-type]
-        stored = {name: value for name, value in given.items() if value is not checked[name]}
+        stored = {name: getattr(self, name) for name, value in checked.items() if getattr(self, name) is not value}
         self.__dict__.update({name: checked[name] for name in stored})
         try:
             yield
