@@ -1,5 +1,6 @@
 """Named pipes are read once, without blocking; devices are refused."""
 
+import gc
 import gzip
 import os
 import signal
