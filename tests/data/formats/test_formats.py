@@ -705,6 +705,9 @@ def test_the_labels_of_a_numpy_file(tmp_path):
     np.savez(tmp_path / "u.npz", X=np.where(X[0, 0] == X, np.nan, X * [1, 1, 1, 500]), y=y)  # prepared, not as it is
     study = lowland.compare(tmp_path / "u.npz", methods=["pca"], cache=False)
     assert (study.trials[0].status, study.table.scaled, study.table.label_name) == ("done", True, "y")
+    np.savez(tmp_path / "named.npz", images=X, labels=y)  # one array is left, which needs no name
+    table = lowland.Table(tmp_path / "named.npz")
+    assert (table.label_name, table.rows.shape) == ("labels", (30, 4))
     np.savez(tmp_path / "z.npz", X=X, y=y[:20])  # of other rows
     assert lowland.Table(tmp_path / "z.npz").label_name is None
 

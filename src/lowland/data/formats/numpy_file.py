@@ -58,7 +58,7 @@ def _labels_beside(path: Path, n: int) -> tuple[str, np.ndarray] | None:
 
 
 def load_numpy(path: Path, array: str | None = None) -> Any:
-    """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file.
+    """Return the array in a .npy file, memory-mapped, or the one of a .npz file: X, or the only one besides labels.
 
     ``array`` names another array of a .npz file.
     A .npz file may also contain a sparse matrix, as scipy.sparse.save_npz writes it.
@@ -68,7 +68,8 @@ def load_numpy(path: Path, array: str | None = None) -> Any:
             return np.load(path, mmap_mode="r", allow_pickle=False)
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             held = archive.files
-            only = "X" if "X" in held else held[0] if len(held) == 1 else None
+            others = [each for each in held if each not in LABELS] or held
+            only = "X" if "X" in held else others[0] if len(others) == 1 else None
             name = only if array is None else array if array in held else None
             is_sparse_file = name is None and array is None and {"format", "shape"} <= set(held)
             sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
