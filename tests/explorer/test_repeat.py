@@ -109,8 +109,11 @@ def test_a_map_of_counts_is_repeated(explorer, tmp_path, monkeypatch):
     assert not explorer.table(table["id"])["prepared_notes"]
 
 
+@pytest.mark.filterwarnings("ignore:Isomap. the neighbor graph is disconnected")
 @pytest.mark.parametrize("impute", ["median", "knn"])
-@pytest.mark.parametrize("method", ["FactorAnalysisOfMixedData", "MultipleCorrespondenceAnalysis", "PCA", "UMAP"])
+@pytest.mark.parametrize(
+    "method", ["FactorAnalysisOfMixedData", "MultipleCorrespondenceAnalysis", "PCA", "UMAP", "Isomap"]
+)
 def test_a_map_of_a_table_with_gaps_is_repeated(explorer, tmp_path, monkeypatch, method, impute):
     """The penguins: numbers and categories with missing values, and a year that is no feature."""
     (explorer.folder / "penguins.csv").write_bytes(PENGUINS.read_bytes())
@@ -137,6 +140,7 @@ def test_a_map_of_a_table_with_gaps_is_repeated(explorer, tmp_path, monkeypatch,
         assert f"{numbers}: numbers, which MCA does not read, not used." in said
     else:
         assert "were replaced by" in said
+        assert "Add edges" not in said  # the explorer passes the graph, which a person does not see
 
 
 def test_a_map_of_counts_refuses_categories_and_says_what_to_do(explorer):

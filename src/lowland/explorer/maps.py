@@ -44,7 +44,7 @@ from lowland.run.processes import PeakMemory, Send, error_text
 from lowland.run.progress import COMPILING, Progress, watch_compiling
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
-from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures
+from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures, warning_texts
 from lowland.trial.labels import Labels
 from lowland.trial.parameters import Planned, StudySize, shared_neighbors, trials_of
 from lowland.trial.records import Curve, Score
@@ -206,7 +206,7 @@ def compute_map(message: dict[str, Any], send: Send) -> dict[str, Any]:
             )
         seconds = time.perf_counter() - begun
     write_floats(folder / "coordinates.f32", Z)
-    texts = dict.fromkeys(" ".join(str(each.message).split()) for each in caught)
+    texts = map(unmarked, warning_texts(caught))
     excluded = int(np.isnan(Z).any(axis=1).sum())
     notes += [f"{excluded:,} of {len(Z):,} rows have no coordinates."] if excluded else []
     notes += [STARTED] if task.start is not None else [NOT_STARTED] if "start" in message else []

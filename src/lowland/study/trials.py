@@ -7,7 +7,7 @@ import math
 import pickle
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from lowland.run.processes import Clock, PeakMemory, Send, Task, WorkerProcess, 
 from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.result import Status, Trial
-from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures
+from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures, warning_texts
 from lowland.trial.parameters import Planned
 
 TOO_LONG = "The fit exceeded the time limit of {:.3g} s. Raise the limit, or use fewer rows."
@@ -66,7 +66,7 @@ def fit_trial(
                 raise
             return unfinished(planned, "timed out", TOO_LONG.format(limit))
         except Exception as error:  # one failing method must not end the study
-            return unfinished(planned, "failed", error_text(error, marked_text), _texts(caught))
+            return unfinished(planned, "failed", error_text(error, marked_text), warning_texts(caught))
     on_fitted()
     if planned.rows is not None:  # made again to see what stays
         return Trial(planned.name, planned.method, planned.parameters, "done", n_components=Z.shape[1], Z=Z)
@@ -78,18 +78,12 @@ def fit_trial(
     if n_excluded:
         text = f"{n_excluded:,} of {len(Z):,} rows have no coordinates. The measures are computed from the others."
         missing = (text, *missing)
-    warned = (*planned.notes, *_texts(caught), *missing)
+    warned = (*planned.notes, *warning_texts(caught), *missing)
     return Trial(
         planned.name, planned.method, planned.parameters, "done", None, warned, seconds, memory.bytes,
         n_excluded=n_excluded, n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,
         axes=tuple(axes_of(est, [] if shared.names is None else shared.names.tolist())),
     )  # fmt: skip
-
-
-def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
-    """The warnings, each once. The study passes the graph, so the remedy for users is n_neighbors."""
-    texts = (" ".join(marked_text(each.message).split()) for each in caught)
-    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise `n_neighbors`") for text in texts))
 
 
 def keep_shown_rows(trial: Trial, shown: np.ndarray) -> Trial:

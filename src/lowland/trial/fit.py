@@ -112,6 +112,12 @@ def fitted_coordinates(
     return _checked(Z, len(shared.X))
 
 
+def warning_texts(caught: Sequence[Any]) -> tuple[str, ...]:
+    """The warnings of a fit, each once. It was given a graph, so the remedy for users is n_neighbors."""
+    texts = (" ".join(marked_text(each.message).split()) for each in caught)
+    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise `n_neighbors`") for text in texts))
+
+
 def _coordinates_of_other(est: Any, shared: SharedInputs) -> Any:
     """Coordinates of an estimator of the user, which gets the labels only if it requires them."""
     if not traits_of(est).needs_y:
