@@ -115,8 +115,11 @@ def look(source: Any, **options: Any) -> Look:
     return advised(found, table.label_name)
 
 
-def advised(found: TableKinds, label: str | None = None) -> Look:
-    """Say how the columns are prepared, and what the user should decide; ``label``: the labels, if they are known."""
+def advised(found: TableKinds, label: str | None = None, scaled: bool | str | None = None) -> Look:
+    """Say how the columns are prepared, and what the user should decide.
+
+    ``label``: the labels, if they are known. ``scaled``: True or 'tf-idf' if the numbers were standardized or weighted.
+    """
     columns = found.columns
     vectors = list(dict.fromkeys(c.vector for c in columns if c.vector))
 
@@ -165,12 +168,15 @@ def advised(found: TableKinds, label: str | None = None) -> Look:
     ]
     said = [f"{listed(names)}: {words}" for names, words in findings if names]
     counts = found.counts and all(c.min is not None for c in features)
-    if counts:
+    if scaled is None:
+        differ = features and kinds_differ(features) and any(c.sd for c in features)
+        scaled = "tf-idf" if counts else bool(differ)
+    if scaled == "tf-idf":
         said.append(
             "The columns look like counts of words, species or events. Correspondence analysis compares them by "
             "chi-squared distances. For other methods they are weighted by TF-IDF."
         )
-    if features and kinds_differ(features) and any(c.sd for c in features):
+    elif scaled:
         said.append("The columns have different units or kinds, so numbers are standardized.")
     for why in dict.fromkeys(unused.values()):
         said.append(f"{listed(name for name in unused if unused[name] == why)}: {why}, not used as a feature.")

@@ -264,7 +264,7 @@ class Session:
         if outcome.status != "done":
             self.update("table", name, status="failed", error=shown(outcome.error or ""), progress=None)
             return
-        keys = ("rows", "columns", "suggestions", "duplicates", "has_images", "image_shape")
+        keys = ("rows", "columns", "duplicates", "has_images", "image_shape")
         found = {key: outcome.result[key] for key in keys}
         found["notes"] = [shown(text) for text in outcome.result["notes"]]
         prepared = _prepared_fields(outcome.result["prepared"])
@@ -632,9 +632,9 @@ def unique_names(names: list[str]) -> list[str]:
 
 def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:
     """The fields of a table that say how its rows were prepared."""
+    changed = {key: found[key] for key in ("columns", "suggestions") if key in found}
     if found.get("error"):
-        return {"prepared": None, "unprepared": found["error"], "prepared_notes": [], "findings": []}
-    changed = {"columns": found["columns"]} if "columns" in found else {}
+        return {**changed, "prepared": None, "unprepared": found["error"], "prepared_notes": [], "findings": []}
     return {
         **changed, "prepared": found["report"], "unprepared": None, "prepared_notes": found["notes"],
         "findings": found["findings"], "scaled": found["scaled"], "imputed": found["imputed"],

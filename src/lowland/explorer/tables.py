@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.data.kinds import ColumnKind, kinds_of
+from lowland.data.kinds import ColumnKind, TableKinds, kinds_of
 from lowland.data.look import advised
 from lowland.data.open import open_rows, open_table
 from lowland.data.read_options import ReadOptions
 from lowland.data.scales import are_counts, kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.data.suspect_columns import lone_components
+from lowland.data.write import atomic_write
 from lowland.errors import DataError, LowlandError
 from lowland.explorer.folder import check_archive, most_unpacked
 from lowland.explorer.workspace import open_array, read_json, write_array, write_floats, write_json
@@ -63,10 +66,9 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     write_stored(reported(), folder / "table.arrow", most)
     send({"event": "progress", "stage": "looking at the columns", "fraction": None})
     found = kinds_of(StoredTable(folder / "table.arrow").table.to_batches(), source, id_name, list(notes))
-    columns = _columns(found.columns, label or advised(found).label, StoredTable(folder / "table.arrow").table)
-    for kind, column in zip(found.columns, columns, strict=True):
-        kind.unused = column["unused"]  # of copies of the label, too
-    looked = advised(found, next((c["name"] for c in columns if c["role"] == "label"), None))
+    columns = _columns(found.columns, label or _label_of(found), StoredTable(folder / "table.arrow").table)
+    with atomic_write(folder / "kinds.json") as path:  # with infinite values, unlike the answers of the server
+        path.write_text(json.dumps(to_plain(asdict(found), non_finite=float)), encoding="utf-8")
     if image_shape is None:  # of square gray images, if the features are named as pixels
         pixels = [c for c in columns if c["role"] in ("feature", "drop") and re.match("pixel|px", c["name"], re.I)]
         side = round(len(pixels) ** 0.5)
@@ -81,11 +83,11 @@ def read_table(message: dict[str, Any], send: Callable[[dict[str, Any]], None]) 
     try:
         prepared = prepare_rows(wanted, send)
     except LowlandError as error:  # the table can still be looked at
-        prepared = {"error": str(error)}
+        prepared = {"error": str(error), "suggestions": _suggestions(folder, columns, False)}
     return to_plain({
         "rows": found.n, "columns": columns, "notes": [*map(str, found.notes)],
-        "suggestions": list(looked.suggestions), "duplicates": found.duplicates, "has_images": image_shape is not None,
-        "image_shape": image_shape, "prepared": prepared,
+        "duplicates": found.duplicates, "has_images": image_shape is not None, "image_shape": image_shape,
+        "prepared": prepared,
     })  # fmt: skip
 
 
@@ -105,10 +107,16 @@ def _opened(message: dict[str, Any]) -> tuple[Iterable[Any], str, str | None, st
     return with_names_of_rows(table), table.source, table.id_name, table.label_name, table.notes, shape
 
 
+def _label_of(found: TableKinds) -> str | None:
+    """The column of classes, by its name or its kind. Among counts, a number of this name counts a word."""
+    by_kind = advised(found).label
+    classes = (c for c in found.columns if c.distinct is not None and 2 <= c.distinct <= MOST_CLASSES)
+    named = (c for c in classes if LABEL_NAMES.match(c.name.strip()))
+    return next((c.name for c in named if not (by_kind and found.counts and c.sd is not None)), by_kind)
+
+
 def _columns(found: Sequence[ColumnKind], label: str | None, table: Any) -> list[dict[str, Any]]:
     """The columns with their kinds, counts and the role that suits most tables."""
-    classes = [c.name for c in found if c.distinct is not None and 2 <= c.distinct <= MOST_CLASSES]
-    label = next((name for name in classes if LABEL_NAMES.match(name.strip())), label)  # by name, or by kind
     unused = {c.name: c.unused for c in found if c.unused}
     if label is not None:
         others = [c.name for c in found if c.name not in unused and c.name != label]
@@ -202,8 +210,23 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
     findings += [] if is_image else lone_components(X, names)
     return {
         "report": report, "notes": notes, "findings": findings, "scaled": scaled, "imputed": imputed,
-        "n_columns": X.shape[1], **changed,
+        "n_columns": X.shape[1], "suggestions": _suggestions(
+            Path(message["stored"]).parent, columns, message["scale"] == "auto" and scaled
+        ), **changed,
     }  # fmt: skip
+
+
+SET_ASIDE = {"id": "the name of the row", "weight": "the weight of the row", "keep": "only shown", "drop": "ignored"}
+
+
+def _suggestions(folder: Path, columns: list[dict[str, Any]], scaled: bool | str) -> list[str]:
+    """What ``look`` says of the table, with the roles that its columns have now."""
+    found = read_json(folder / "kinds.json")
+    kinds = [ColumnKind(**each) for each in found.pop("columns")]
+    for kind, column in zip(kinds, columns, strict=True):
+        kind.unused = "" if column["role"] == "feature" else column["unused"] or SET_ASIDE.get(column["role"], "")
+    label = next((c["name"] for c in columns if c["role"] == "label"), None)
+    return list(advised(TableKinds(columns=tuple(kinds), **found), label, scaled).suggestions)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -267,6 +267,38 @@ def test_findings_say_that_copies_of_the_label_are_not_used(explorer, folder):
     assert not any("encoded" in each for each in made["suggestions"])
 
 
+def test_findings_follow_the_roles_and_the_scale(explorer, folder):
+    lines = [f"{'abc'[i % 3]},{'xy'[i % 2]},{1000 * (i * 7 % 11)},{i % 5},{2007 + i // 20}" for i in range(60)]
+    (folder / "roles.csv").write_text("\n".join(["place,kind,mass,size,year", *lines]) + "\n", encoding="utf-8")
+    name = explorer.open("roles.csv")["id"]
+
+    def found(**changes):
+        explorer.client.patch(f"/api/tables/{name}", json=changes)
+        return " ".join(explorer.table(name)["suggestions"])
+
+    said = found(roles={"place": "label"})
+    assert "'kind': encoded as numbers" in said
+    assert "'year': years (2007 to 2009), not used as a feature" in said
+    assert "numbers are standardized" in said
+    said = found(roles={"kind": "label", "place": "keep", "year": "feature", "size": "keep"})
+    assert "'place', 'size': only shown, not used as a feature" in said
+    assert not any(words in said for words in ("encoded", "'year'"))
+    assert "standardized" not in found(scale="none")
+
+
+@pytest.mark.parametrize(("more", "label"), [("module", "module"), (None, "label")])
+def test_a_count_of_the_word_label_is_no_label_if_another_column_has_the_classes(explorer, folder, more, label):
+    words = np.random.default_rng(0).negative_binomial(0.3, 0.2, (80, 20))
+    words[:, 0] += 1
+    names = [*(f"word {j}" for j in range(19)), "label", *([more] if more else [])]
+    rows = [",".join([*map(str, row), *([f"m{i % 3}"] if more else [])]) for i, row in enumerate(words)]
+    (folder / "words.csv").write_text("\n".join([",".join(names), *rows]) + "\n", encoding="utf-8")
+    made = explorer.open("words.csv")
+    assert [c["name"] for c in made["columns"] if c["role"] == "label"] == [label]
+    if more:
+        assert made["scaled"] == "tf-idf"
+
+
 def test_a_table_with_one_feature_is_read_without_a_first_map(explorer, folder):
     (folder / "one.csv").write_text("who,size\n" + "\n".join(f"person {i},{i * i % 17}" for i in range(40)))
     made = explorer.open("one.csv", first_map="PCA")
