@@ -71,6 +71,7 @@ def test_a_finding_says_how_many_values_were_imputed_and_changes_by_what(person,
     person.show("gaps.csv")
     person.drawn_maps(1)
     person.sees(".finding.imputed", "8 missing values in 1 column, replaced by")
+    person.sees(".finding.imputed", "Maps need complete rows")
     assert "missing values (" not in person.text(".findings")  # told once
     person.choose(".finding.imputed select", "knn")
     person.sees(".lv-badge", "outdated")

@@ -33,6 +33,7 @@ const REPLACEMENTS = [
   ["knn", "mean of the nearest rows"],
   ["em", "probabilistic PCA"],
 ];
+const MOST_OPEN = 8; // findings that are in sight at once
 /** @type {(column: ColumnRecord) => boolean} */
 export const isNumeric = (column) =>
   ["number", "integer"].includes(column.kind) || (column.kind === "constant" && Number.isFinite(column.min));
@@ -113,7 +114,7 @@ export function dataPane(app) {
       many > 0 &&
         el(
           "details",
-          { class: "found", open: many <= 4 },
+          { class: "found", open: many <= MOST_OPEN },
           el("summary", null, `${some(many, "finding")} in the data`),
           el(
             "ul",
@@ -175,7 +176,8 @@ export function dataPane(app) {
     const words = `${some(imputed.values, "missing value")} in ${some(imputed.columns, "column")}, replaced by `;
     const set = (value) => attempt(() => patchJson(`/tables/${id}`, { impute: value }));
     const menu = choice(REPLACEMENTS, impute ?? "median", set, { "aria-label": "What replaces missing values" });
-    return el("li", { class: "finding imputed" }, glyph("info"), el("span", null, words, menu));
+    const why = el("p", { class: "note" }, "Maps need complete rows.");
+    return el("li", { class: "finding imputed" }, glyph("info"), el("span", null, words, menu, why));
   };
 
   const parentLine = (table) => {

@@ -9,7 +9,8 @@ import { askText, askYes, attempt, notice } from "./notices.js";
 import { isActive } from "./store.js";
 import { asPercent, asPython } from "./words.js";
 
-export const OUTDATED = "Computed from other columns, labels, weights or scales than the table has now.";
+export const OUTDATED =
+  "Computed from other columns, labels, weights, scales or replaced values than the table has now.";
 
 // How far a map is: stage, percent and time left, as far as they are known.
 /** @type {(map: MapRecord) => string} */
