@@ -371,6 +371,23 @@ def test_in_a_small_window_panes_lie_over_the_maps(iris):
         iris.run("document.querySelector('[aria-label=\"Clear the selection\"]').click()")
 
 
+def test_in_a_low_window_scores_give_way_to_the_maps_and_no_button_covers_another(iris):
+    for k in (3, 4):
+        iris.compute("PCA", n_components=k)
+    iris.drawn_maps(3)
+    iris.at_rest()
+    iris.browser.size(720, 450)
+    iris.settle()
+    heights = "[...document.querySelectorAll('.lv-plot')].map((e) => e.getBoundingClientRect().height)"
+    assert min(iris.run(heights)) > 120
+    iris.browser.size(500, 450)
+    iris.settle()
+    assert iris.run(
+        "document.querySelector('.tools').lastElementChild.getBoundingClientRect().right <= "
+        "document.querySelector('.bar-end').getBoundingClientRect().left"
+    )
+
+
 def test_the_heading_of_a_long_legend_is_in_sight(person):
     person.show("classes.parquet")
     person.color_by("class")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from lowland.data.files import IMAGES, READABLE, natural_order, suffix_of
-from lowland.data.formats.h5ad import other_files
 from lowland.errors import FileProblem
 from lowland.explorer.workspace import RequestError
 from lowland.run.memory import show_bytes
@@ -142,11 +141,14 @@ def check_archive(path: Path, most_bytes: int) -> None:
 
     A .h5ad file may not name other files, which the library would read for it, wherever they are.
     """
-    if suffix_of(path) == ".h5ad" and (others := other_files(path)):
-        raise FileProblem(
-            f"{path.name!r} takes values from another file, {others[0]!r}. The explorer reads one file only. Write all "
-            "values into it."
-        )
+    if suffix_of(path) == ".h5ad":
+        from lowland.data.formats.h5ad import other_files
+
+        if others := other_files(path):
+            raise FileProblem(
+                f"{path.name!r} takes values from another file, {others[0]!r}. The explorer reads one file only. Write "
+                "all values into it."
+            )
     if suffix_of(path).endswith(".gz"):
         _check_gzip(path, most_unpacked(path, most_bytes))
     if suffix_of(path) not in ARCHIVES:

@@ -397,7 +397,6 @@ interface ViewOptions {
   coloring?: ColoringSpec;
   toolbar?: boolean | HTMLElement;
   legend?: boolean | HTMLElement;
-  compact?: boolean;
   actions?: (map: MapData) => Action[];
   statusActions?: (map: MapData) => Action[];
 }

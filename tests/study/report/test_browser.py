@@ -161,6 +161,7 @@ def test_maps_are_in_sight_at_once(page, browser, width, height):
       .map(({ left, top, right, bottom }) => [left, top, right, bottom])""")
     assert sum(bottom <= height and right <= width for _, _, right, bottom in boxes) >= (2 if height > 800 else 1)
     assert boxes[0][1] <= 330  # title, advice and controls above
+    assert page.run("document.querySelector('.toolbar').offsetHeight") < 75  # one line
     assert seen(page, 0)["painted"] > 500
     beside = page.run("document.querySelector('.side').getBoundingClientRect().left")
     assert beside >= max(right for _, _, right, _ in boxes)  # legend, search and selection

@@ -143,7 +143,6 @@ export function createStage(app) {
       maps: maps.map((map) => new MapData(asViewMap(map))),
       fit: "fill",
       toolbar: strip,
-      compact: true,
       ...app.viewOptions,
     });
     stage.view = view;

@@ -99,7 +99,8 @@ export function mapsSection(section) {
   section.append(paper, toolbar, el("div", { class: "maps" }, root, side));
   const view = createView(root, { table: shown, maps: mapsOfStudy(), tool: "box", toolbar, legend });
   view.setTheme("auto"); // also of the parts beside it
-  view.toolbar?.append(...[orderField(view), sizeOfMaps(view), drawnField(view)].filter((node) => node !== null));
+  view.toolbar?.append(...[orderField(view), drawnField(view)].filter((node) => node !== null));
+  view.toolbar?.querySelector(".lv-view-menu > div")?.append(sizeOfMaps(view));
   side.append(rowFinder(view, shown), selectionBox(view, shown));
   linkPanels(view);
   // The target of a link must not be hidden behind the sticky controls.

@@ -1,6 +1,7 @@
 // Where the panels are: a grid, one large panel with the others beside it, or one panel alone.
 
 const GAP = 10;
+const LOW = 220; // height of a panel below which its scores give way to the map
 const LEAST = 170; // height of a panel in a grid that fills its room; smaller ones scroll
 
 // layout: { mode: "grid" | "focus" | "single", key, size: "small" | "medium" | "large" }.
@@ -47,6 +48,7 @@ function fillRoom({ host, panels, layout }, mode, large, wide, high) {
 function setGrid(host, columns, height) {
   host.style.gridTemplateColumns = columns;
   host.style.gridAutoRows = `${Math.floor(height)}px`;
+  host.toggleAttribute("data-low", height < LOW);
 }
 
 // The number of columns with the largest panels, a little wider than high.

@@ -46,7 +46,7 @@ export function createToolbar(view) {
     checkField(view, "linked", "Link zoom", "Zoom and move all maps together"),
     layout,
   ];
-  node.append(colors, toolField(view), ...(view.compact ? [viewMenu(rare)] : rare));
+  node.append(colors, toolField(view), viewMenu(rare));
   view.on("colors", drawColors);
   view.on("axes", drawAxes);
   view.on("layout", drawLayout);

@@ -107,7 +107,6 @@ export class View extends LinkedRows {
       axes: { x: 0, y: 1, z: 2 },
       ...options.settings,
     };
-    this.compact = options.compact ?? false; // whether the switches that are seldom used are in a menu
     /** @type {(map: MapData) => Action[]} */
     this.actions = options.actions ?? (() => []);
     /** @type {(map: MapData) => Action[]} */
