@@ -59,6 +59,17 @@ def test_a_map_is_measured_after_a_restart_if_it_was_not_before(start):
     assert (found["scores"], found["stage"]) == (wanted["scores"], None)
 
 
+@pytest.mark.skipif(not hasattr(psutil.Process, "memory_maps"), reason="the system does not list what is loaded")
+def test_the_server_loads_no_library_of_the_workers(explorer, start):
+    explorer.get("/api/methods")  # the index of the methods is in the cache from now on
+    server = start()
+    record = server.measured(server.compute(server.open("small.csv")["id"])["id"])
+    assert record["status"] == "done"
+    loaded = " ".join(each.path for each in psutil.Process(server.process.pid).memory_maps())
+    assert "pydantic" in loaded
+    assert not [name for name in ("scipy", "sklearn", "numba", "pandas") if f"/{name}/" in loaded]
+
+
 def test_a_file_is_opened_at_once_and_a_signal_stops_the_server_and_its_workers(start, folder, listen):
     explorer = start("--host", "0.0.0.0", file=folder / "small.csv")
     found = explorer.until("/api/maps", lambda maps: bool(maps) and maps[0]["status"] == "done")

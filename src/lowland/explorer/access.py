@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hmac
 import ipaddress
 import json
+import os
+import tempfile
+import webbrowser
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -104,3 +109,17 @@ async def _answer(send: Any, status: int, sentence: str, *, as_page: bool = Fals
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *HEADERS]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body.encode()})
+
+
+def open_browser(address: str) -> None:
+    """Open an address with a token in the browser.
+
+    The browser gets the name of a file, which only this user can read and which leads to the address: other users of
+    the machine can see the arguments of processes. Without a browser nothing happens, since the address is printed.
+    """
+    handle, name = tempfile.mkstemp(prefix="lowland-", suffix=".html")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Open</a>')
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(Path(name).as_uri())

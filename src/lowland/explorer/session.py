@@ -87,6 +87,7 @@ class Session:
 
     async def close(self) -> None:
         """End all workers and close the store."""
+        self.tasks.clear()  # what ends now starts nothing more
         self.events.close()
         await self.queue.close()
         self.store.close()
@@ -216,7 +217,7 @@ class Session:
             "private": {"message": message, "first_map": first_map},
         }  # fmt: skip
         try:
-            if first_map is not None:
+            if first_map not in (None, FIRST):
                 find_method(first_map)
             self.put("table", record)
         except BaseException:  # an unknown method, or a full disk: nothing is left of an upload
@@ -381,7 +382,7 @@ class Session:
         of = self.table(table)
         record: Record = {
             "id": new_id(), "table": table, "name": name or entry.title, "method": entry.name, "parameters": parameters,
-            "created": time.time(), "run": 0, "replaces": replaces, "start": None, **self._new_run(table, entry.name),
+            "created": time.time(), "run": 0, "replaces": replaces, "start": None, **self._new_run(table),
         }  # fmt: skip
         if replaces is not None and self.map(replaces)["table"] != table:
             raise RequestError(422, "replaces: that map shows another table. Choose a map of this one.")
@@ -406,17 +407,14 @@ class Session:
         earlier = before["start"] if before.get("warm") else []
         return [*earlier, before.get("fitted") or before["parameters"]]
 
-    def _new_run(self, table: str, method: str) -> Record:
+    def _new_run(self, table: str) -> Record:
         """Return the fields of a map that is to be computed from a table as it is now."""
-        from lowland.methods.base.traits import traits_of
-        from lowland.methods.registry import load_method
-
         of = self.table(table)
-        notes = of.get("prepared_notes", []) if traits_of(load_method(method)).reads == "numbers" else []
         return {
-            "status": "queued", **FINISHED, "error": None, "warnings": list(notes),
+            "status": "queued", **FINISHED, "error": None, "warnings": [],
             "n": of["rows"], "components": None, "seconds": None, "memory": None, "version": 0, **UNMEASURED,
-            "has_transform": False, "warm": False, "answers": {}, "private": self._origin(table),
+            "has_transform": False, "warm": False, "answers": {},
+            "private": {**self._origin(table), "notes": of.get("prepared_notes", [])},
         }  # fmt: skip
 
     def restart_map(self, name: str) -> Record:
@@ -426,7 +424,7 @@ class Session:
         is_busy = before is not None and not before.is_canceled
         if (record["status"] == "done" or is_busy) and not self.is_outdated(record):
             raise RequestError(409, "The map is already computed, or is being computed.")
-        fields = {**self._new_run(record["table"], record["method"]), "run": record["run"] + 1}
+        fields = {**self._new_run(record["table"]), "run": record["run"] + 1}
         if self.is_outdated(record):  # it would depend on columns that are not used any more
             fields["start"] = None
         if before is not None:
@@ -471,7 +469,8 @@ class Session:
             self.update("map", name, **event)
         elif kind == "done":
             record = self.map(name)
-            event["warnings"] = [*record["warnings"], *event["warnings"]]
+            notes = record["private"]["notes"] if event["read"] is None else []  # else it reads the cells as they are
+            event["warnings"] = [*notes, *event["warnings"]]
             fields = {**FINISHED, "fraction": 1.0, "version": record["version"] + 1, **event}
             self.update("map", name, status="done", **fields)
 
@@ -632,7 +631,7 @@ def unique_names(names: list[str]) -> list[str]:
 
 def _prepared_fields(found: dict[str, Any]) -> dict[str, Any]:
     """The fields of a table that say how its rows were prepared."""
-    changed = {key: found[key] for key in ("columns", "suggestions") if key in found}
+    changed: dict[str, Any] = {key: found[key] for key in ("columns", "suggestions") if key in found}
     if found.get("error"):
         return {**changed, "prepared": None, "unprepared": found["error"], "prepared_notes": [], "findings": []}
     return {

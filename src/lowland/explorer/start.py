@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import importlib.util
 import os
 import tempfile
-import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -127,6 +125,7 @@ def _browse(X: Any, y: Any, maps: Any, options: dict[str, Any]) -> None:
         )
     if any(importlib.util.find_spec(package) is None for package in ("fastapi", "uvicorn")):
         raise MissingExtra("fastapi", "explore")
+    from lowland.explorer.access import open_browser
     from lowland.explorer.app import run
 
     def ready(address: str) -> None:
@@ -135,20 +134,6 @@ def _browse(X: Any, y: Any, maps: Any, options: dict[str, Any]) -> None:
 
     with _table_file(X, y) as place, contextlib.suppress(KeyboardInterrupt):
         run(**(place | options), ready=ready)
-
-
-def open_browser(address: str) -> None:
-    """Open an address with a token in the browser.
-
-    The browser gets the name of a file, which only this user can read and which leads to the address: other users of
-    the machine can see the arguments of processes. Without a browser nothing happens, since the address is printed.
-    """
-    handle, name = tempfile.mkstemp(prefix="lowland-", suffix=".html")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Open</a>')
-    atexit.register(Path(name).unlink, missing_ok=True)
-    with contextlib.suppress(webbrowser.Error):
-        webbrowser.open(Path(name).as_uri())
 
 
 @contextlib.contextmanager

@@ -34,9 +34,9 @@ def run(
         raise MissingFile(f"There is no folder {str(root)!r}. Check the name.")
     if file is not None and root not in file.resolve().parents:
         raise ParameterError(f"{str(file)!r} lies outside of {str(root)!r}. Choose a folder that contains it.")
+    from lowland.explorer.access import open_browser
     from lowland.explorer.app import run as serve
     from lowland.explorer.queue import Limits, default_memory
-    from lowland.explorer.start import open_browser
 
     limits = Limits(
         upload_bytes=max_upload, memory_bytes=memory or default_memory(), seconds=time_limit, rows=max_rows

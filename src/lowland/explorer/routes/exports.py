@@ -106,7 +106,7 @@ class ReportRequest(BaseModel):
 @router.post("/api/tables/{t}/report", **BINARY)
 def report(here: CurrentSession, t: str, wanted: ReportRequest) -> Response:
     """Write the maps of a table as one HTML file that opens offline."""
-    from lowland.explorer.archive import study_of
+    from lowland.explorer.study import study_of
     from lowland.study.report import write_report
 
     table = here.table(t, ready=True)
