@@ -1,7 +1,7 @@
 """Pictures of the pages, taken by Chromium: ``python docs/screens.py`` draws explorer.png and report.png.
 
 ``generate.py`` draws all other pictures; these two need a browser, and come from the tests' one. To look at the
-explorer itself, ``python docs/screens.py FOLDER`` draws ten states of it in three sizes, light and dark.
+explorer itself, ``python docs/screens.py FOLDER`` draws ten states of it in four sizes, light and dark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 import lowland  # noqa: E402
 from lowland.data.write import write_columns  # noqa: E402
 
-SIZES = ((1000, 700), (1440, 900), (2560, 1300))
+SIZES = ((1000, 700), (1440, 900), (2560, 1300), (720, 450))  # the last: the second at 200%
 
 
 def main() -> None:
@@ -116,7 +116,7 @@ def states(browser: Any, folder: Path, pictures: Path) -> None:
     def zoomed() -> None:
         browser.run("document.querySelector('.lv-plot').focus()")
         person.press("0", "Digit0", "0")
-        for _ in range(6):
+        for _ in range(9):
             person.press("+", "Equal", "+")
 
     try:
