@@ -104,10 +104,7 @@ export function dataPane(app) {
     for (const part of [findings, images, scale, heading, columns.element]) part.hidden = !ready;
     if (!ready) return;
     const notes = [...table.notes, ...(table.findings ?? [])];
-    const hasLabel = table.columns.some((column) => column.role === "label");
-    const advice = table.suggestions
-      .filter((text) => !(hasLabel && /may contain classes/.test(text)))
-      .filter((text) => !(table.imputed && /: missing values \(/.test(text))); // its own line says it
+    const advice = table.suggestions.filter((text) => !(table.imputed && /: missing values \(/.test(text))); // its own line says it
     const many = (table.imputed ? 1 : 0) + notes.length + advice.length;
     replace(
       findings,
