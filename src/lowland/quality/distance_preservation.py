@@ -26,7 +26,7 @@ rescale : bool, default True
     Multiply the distances in Z by the factor s that minimizes the stress. False means s = 1, the stress that MDS and
     Sammon mapping minimize.
 sample : int, "auto" or None, default "auto"
-    Number of sampled points of which all pairs are compared. "auto" means at most 1,448, None all points.
+    Number of sampled points of which all pairs are compared. "auto" means at most 1,024, None all points.
 """
 _ROUNDING = 1e-12  # standard deviation, relative to the mean, below which distances are equal up to rounding error
 

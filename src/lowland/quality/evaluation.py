@@ -42,7 +42,7 @@ def evaluate(
     metric : str or function, default "euclidean"
         Distance metric in X, unless X is an ``OriginalSpace``.
     sample : int, "auto" or None, default "auto"
-        Number of sampled points. "auto" means all points up to 4,096 for ranks, and at most 1,448 of more points and
+        Number of sampled points. "auto" means all points up to 4,096 for ranks, and at most 1,024 of more points and
         for pairwise distances. None means all points.
 
     Returns

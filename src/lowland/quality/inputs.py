@@ -49,7 +49,7 @@ per_row : bool, default False
     Also return the value of each point, in the attribute ``per_row``.
 sample : int, "auto" or None, default "auto"
     Number of sampled points that are compared with all others. "auto" means all points up to 4,096, and at most
-    1,448 of more. None means all points.
+    1,024 of more. None means all points.
 random_state : int, Generator or None, default None
     Seed of the sample. None draws the same sample every time.
 """

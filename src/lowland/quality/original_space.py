@@ -32,7 +32,7 @@ from lowland.run.local import LocalRun, serial_run
 from lowland.run.run import Run
 
 ORDERED = 1 << 24  # pairs of rows that "auto" ranks: all of 4,096 rows
-PAIRED = 1448  # rows of which "auto" compares all pairs, a million
+PAIRED = 1024  # rows of which "auto" compares all pairs, half a million
 KEPT_RANKS = 1 << 28  # bytes of ranks to keep; larger ones are computed again for each embedding
 KEPT_DISTANCES = 1 << 25  # bytes of distances to keep; larger tables are computed again for each sum
 _RANKS = 1 << 21  # per thread

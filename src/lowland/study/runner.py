@@ -319,7 +319,9 @@ class StudyRunner:
         is_tested = ACCURACY in trial.scores or R2 in trial.scores
         own = trial.parameters.get("estimator") if trial.method == GIVEN else None
         traits = traits_named(trial.method) if own is None else traits_of(own)
-        found = self._scorer.measure(trial.Z, traits.learns_labels_in_study, is_tested)
+        # the map of a method that is not tested has seen the held-out rows, so no advice needs the linear model
+        linear = trial.method == GIVEN
+        found = self._scorer.measure(trial.Z, traits.learns_labels_in_study, is_tested, linear=linear)
         warned = (*trial.warnings, *(text for text in found.warnings if text not in trial.warnings))
         scores, curves = found.scores | trial.scores, trial.curves | found.curves
         return replace(trial, scores=scores, curves=curves, per_row=found.per_row, warnings=warned)

@@ -25,7 +25,7 @@ from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
 
-VERSION = 20  # of the measures and their texts: a change makes cached trials stale
+VERSION = 21  # of the measures and their texts: a change makes cached trials stale
 NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
 KEPT = "neighbors preserved"
 OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
@@ -72,10 +72,11 @@ class EmbeddingScorer:
             labels = np.where(y < 0, None, y)  # type: ignore[call-overload]
         return cls(OriginalSpace.of(X, labels=labels, random_state=seed), graph.nearest(k), k, labels, test, seed)
 
-    def measure(self, Z: np.ndarray, labels_seen: bool, is_tested: bool = False) -> Measured:
+    def measure(self, Z: np.ndarray, labels_seen: bool, is_tested: bool = False, *, linear: bool = True) -> Measured:
         """Measure an embedding, (n, k); ``labels_seen``: whether its method was fitted to the labels.
 
         ``is_tested``: whether its predictions were tested already, with the method fitted without the held-out rows.
+        ``linear``: whether the slower linear model predicts the labels too.
         """
         try:
             # the matrix products are small: BLAS threads would cost more than they save
@@ -88,7 +89,7 @@ class EmbeddingScorer:
                         about = f"{scores[name].about} {seen}"
                         scores[name] = replace(scores[name], about=about, labels_seen=True)
                 elif self.test is not None and not is_tested:
-                    scores = self.test.scores(Z) | scores
+                    scores = self.test.scores(Z, None if linear else self.test.names[0]) | scores
             return Measured(scores, per_row, curves, tuple(dict.fromkeys(marked_text(each.message) for each in caught)))
         except Stopped:
             raise

@@ -78,7 +78,7 @@ def test_a_sample_of_distances_is_reported(lowland):
     np.save("x.npy", X)
     np.save("z.npy", X[:, :2])
     reported = lowland("evaluate", "x.npy", "z.npy").stdout
-    assert "Stress and correlations: distances among 1,448 sampled rows. Change the number with --sample." in reported
+    assert "Stress and correlations: distances among 1,024 sampled rows. Change the number with --sample." in reported
     assert "compared with all rows" not in reported
 
 

@@ -107,7 +107,7 @@ evaluate = Command(
                    "Number of nearest neighbors in a neighborhood. [default: 5]", type=click.IntRange(min=1),
                    default=5, metavar="N"),
             Option("--sample", "Number of sampled rows that are compared with all rows. [default: all, at most 4096; "
-                   "1448 for distances]", type=click.IntRange(min=20), metavar="N"),
+                   "1024 for distances]", type=click.IntRange(min=20), metavar="N"),
             options.seed_option(),
         ),
         *options.WORK_OPTIONS,
