@@ -236,6 +236,16 @@ def test_the_matrix_of_an_anndata_object_is_read():
     assert study.table.columns == 4
 
 
+def test_a_part_of_an_anndata_object_is_read_and_prepared():
+    """The sparse matrix of a part is a class of the package, but no AnnData object."""
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    View = type("SparseCSRMatrixView", (sp.csr_matrix,), {"__module__": "anndata._core.views"})
+    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": View(X), "shape": X.shape})
+    np.testing.assert_allclose(lowland.PCA(2).fit_transform(AnnData()), lowland.PCA(2).fit_transform(View(X)))
+    AnnData.X = X
+    assert np.array_equal(lowland.TablePreparer().fit_transform(AnnData()), lowland.TablePreparer().fit_transform(X))
+
+
 def test_the_name_of_a_column_of_obs_names_the_labels_of_an_anndata_object():
     X, kinds = np.random.default_rng(0).standard_normal((30, 4)), np.array(["B", "T", "T"] * 10)
     AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": X, "shape": X.shape})

@@ -71,7 +71,7 @@ def _open_numbers(source: Any) -> Rows:
     """Open an array of any library, a sparse matrix, an AnnData object, chunks, or nested lists."""
     if isinstance(source, np.ndarray):
         return open_array(source)
-    if _is_anndata(source):
+    if is_anndata(source):
         return _open_numbers(source.X)
     if is_sparse(source):
         return ArrayRows(checked_shape(no_complex(source)))
@@ -106,7 +106,7 @@ def open_labelled(
     """
     if not isinstance(y, str):
         return opened(X, drop=drop), y, None
-    if _is_anndata(X):
+    if is_anndata(X):
         if y not in X.obs:
             raise DataError(f"`y={y!r}`: `obs` has no such column. {did_you_mean(y, X.obs.columns)}".rstrip())
         return opened(X, drop=drop), np.asarray(X.obs[y]), y
@@ -124,9 +124,9 @@ def read_column(source: Any, name: str) -> np.ndarray:
     return open_table(source).column(name)
 
 
-def _is_anndata(X: Any) -> bool:
-    """Whether X is an AnnData object, recognized without an import."""
-    return type(X).__module__.partition(".")[0] == "anndata"
+def is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData object, recognized without an import. The matrix of its part is another of its classes."""
+    return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "X")
 
 
 def is_frame(X: Any) -> bool:
