@@ -395,3 +395,10 @@ def test_incomplete_rows_are_imputed_by_em_and_saved(tmp_path):
     named = EMImputer().fit(frame)
     assert named.transform(frame).columns.tolist() == named.get_feature_names_out().tolist() == list("abcde")
     np.testing.assert_allclose(named.open_rows(frame).to_array(), named.transform(frame), atol=1e-12)
+
+
+def test_values_whose_squares_overflow_are_named():
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((10, 2)) * [1e200, 1], columns=["a", "b"])
+    with pytest.raises(DataError, match=r"'a' are too large .* Change the unit"):
+        TablePreparer().fit(frame)
+    assert np.isfinite(TablePreparer(standardize=False).fit_transform(frame)).all()

@@ -125,7 +125,7 @@ def read_column(source: Any, name: str) -> np.ndarray:
 
 
 def is_anndata(X: Any) -> bool:
-    """Whether X is an AnnData object, recognized without an import. The matrix of its part is another of its classes."""
+    """Whether X is an AnnData object, recognized without an import. The package has classes of matrices as well."""
     return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "X")
 
 

@@ -61,7 +61,7 @@ class Prepared:
     def caveat(self) -> str:
         """What a reader of a map should know if many numbers were missing, as a sentence; else empty."""
         fraction = f"{self.missing_fraction:.1%} of the numbers were missing and replaced"
-        return f"{fraction}, so much of the structure is made up." if self.missing_fraction > MUCH_MISSING else ""
+        return f"{fraction}, so part of the structure is made up." if self.missing_fraction > MUCH_MISSING else ""
 
     @property
     def facts(self) -> dict[str, Any]:

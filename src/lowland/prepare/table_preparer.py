@@ -207,11 +207,20 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 )
         if not prepared.column_names:
             one = "The table has 1 sample. " if len(table) == 1 else ""
+            listed = ", ".join(f"{name!r} ({why})" for name, why in list(self.unused_.items())[:6])
             raise DataError(
-                f"{one}No column is left to prepare: all are constant, missing, identifiers or dropped. Name columns "
-                "to use with `TablePreparer(use=...)`, or set their kinds with `TablePreparer(kinds=...)`."
+                f"{one}No column is left to prepare: {listed}{', …' * (len(self.unused_) > 6)}. Add columns that "
+                "vary, or name columns to use with `TablePreparer(use=...)`."
             )
         self._choose_scale(prepared, in_one_unit=any({*prepared.column_names} == {*each} for each in vectors.values()))
+        spreads = (
+            {name: found[name].sd for name in prepared.column_names if name in found} if self.standardized_ else {}
+        )
+        if huge := [name for name, sd in spreads.items() if sd == np.inf]:
+            raise DataError(
+                f"The values of column {huge[0]!r} are too large to be standardized: their squares overflow. Change "
+                "the unit of the column, or leave it out."
+            )
         self._require_memory(prepared)
         self.transformer_ = self._encoders(levels, prepared).fit(prepared)
         self.missing_ = {name: count_missing(prepared.column(name)) for name in prepared.column_names}

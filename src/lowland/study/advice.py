@@ -127,7 +127,7 @@ REMARKS: Sequence[Rule] = (
     ),
     (
         lambda c: c.n_unlabeled,
-        "{rows} no label. They are drawn gray and excluded from the measures that use labels.",
+        "{rows} no label, drawn gray and excluded from the measures that use labels.",
     ),
     (
         lambda c: c.size.why_no_classes and not c.size.predicts_numbers,
@@ -723,7 +723,7 @@ def _estimate(score: Score) -> str:
 
 
 def _with_dimensions(trial: Trial) -> str:
-    return trial.title if "n_components=" in trial.name else f"{trial.title} with {_dimensions(trial.n_components)}"
+    return f"{trial.title.replace(f' n_components={trial.n_components}', '')} with {_dimensions(trial.n_components)}"
 
 
 def _dimensions(k: int | None) -> str:

@@ -183,7 +183,7 @@ def open_table(
     n, d = table.shape
     if n < MIN_ROWS or d < 2:
         raise DataError(
-            f"A study needs at least {MIN_ROWS} rows and 2 columns, but the data has {n} rows and {d} columns. "
+            f"A study needs at least {MIN_ROWS} rows and 2 columns. This table has shape {n:,} × {d:,}. "
             "Fit one method instead, such as `PCA(1)`."
         )
     if k > d:

@@ -63,6 +63,20 @@ def test_the_command_has_what_the_table_needs(lowland):
     assert "numbers, except '?'" in lowland("look", "t.csv").stdout
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [["a,b", "1,2"], ["a,b", *[","] * 9], ["name,key", *(f"p{i:02},q{i:02}" for i in range(30))]],
+    ids=["one row", "no values", "identifiers only"],
+)
+def test_a_table_that_no_method_can_fit_gets_no_command(lowland, lines):
+    Path("t.csv").write_text("\n".join(lines))
+    assert lowland("fit", "pca", "t.csv").exit_code != 0
+    assert json.loads(lowland("look", "t.csv", "--json").stdout)["command"] is None
+    text = lowland("look", "t.csv").stdout
+    assert "Go on" not in text
+    assert "two rows and one column" in text
+
+
 def test_what_is_printed(lowland, labeled):
     text = lowland("look", labeled).stdout
     assert "60 rows × 5 columns (4 numbers, 1 category)" in text

@@ -130,6 +130,9 @@ inspect = Command(
 # --- look -------------------------------------------------------------------------------------------------------------
 
 
+NO_COMMAND = "\nNo method can be fitted yet: at least two rows and one column that can be a feature are needed."
+
+
 def run_look(file: Path) -> None:
     """Read the file once, print."""
     from lowland.data.look import look as looked
@@ -142,13 +145,16 @@ def run_look(file: Path) -> None:
         for text in found.kinds.notes:
             tables.note(text)
         click.echo("\n".join(map(show.printable, str(found).split("\n"))))
-        click.echo(f"\nGo on: {show.printable(command)}")
+        click.echo(f"\nGo on: {show.printable(command)}" if command else NO_COMMAND)
 
     show.report({**found.to_dict(), "command": command}, as_text)
 
 
-def next_command(file: Path, found: Any) -> str:
-    """Return the command that fits a method that suits the columns, with the same options of reading."""
+def next_command(file: Path, found: Any) -> str | None:
+    """Return the command that fits a method that suits the columns, with the same options of reading; or None."""
+    others = [c for c in found.columns if c.name not in (found.label, *found.drop)]
+    if found.kinds.n < 2 or all(c.unused and c.unused != "free text" for c in others):
+        return None
     method = "umap" if found.vectors else "correspondence-analysis" if found.counts else "pca"
     words = ["lowland", "fit", method, str(file), *(["--metric", "cosine"] if found.vectors else [])]
     if found.id is not None:
