@@ -301,10 +301,19 @@ def test_the_study_of_a_mixed_table_says_what_was_done(folder):
     assert "years (2007 to 2009), not used" in page
 
 
+def test_no_number_of_a_vector_is_called_a_column_to_leave_out():
+    frame, label, _ = vectors()
+    evidence = lowland.compare(frame, label, ["pca"], cache=False).advice[0].evidence
+    assert not any("leave it out" in sentence for sentence in evidence)
+
+
 def test_many_replaced_values_are_a_caveat(tmp_path, monkeypatch):
     frame, label, _ = incomplete_wine()
     advice = lowland.compare(frame, label, ["pca"], cache=False).advice[0]
-    assert any("40" in sentence and "were missing and replaced" in sentence for sentence in advice.evidence)
+    (caveat,) = (sentence for sentence in advice.evidence if "were missing and replaced" in sentence)
+    assert "40" in caveat
+    assert "impute='em'" in caveat  # nearly no row is complete
+    assert frame.dropna().shape[0] < 3
     frame.to_csv(tmp_path / "wine.csv", index=False)
     monkeypatch.chdir(tmp_path)
     assert "of the numbers were missing and replaced" in _read("wine.csv", {})["prepared"]["findings"][0]

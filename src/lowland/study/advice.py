@@ -182,8 +182,8 @@ WHY_TO_SEE: Sequence[Rule] = (
     (lambda c: c.second is None, "It is the only embedding evaluated: {best_score}."),
     (
         lambda c: c.chosen is c.best and c.is_behind,
-        "It preserves neighborhoods and distances as well as the best of {n} trials: {best_score}. {second.title} has "
-        "{its_score}.",
+        "It preserves neighborhoods and distances as well as the best of {n} trials: {best_score}, and "
+        "{second.title} has {its_score}.",
     ),
     (
         lambda c: c.chosen is c.best,
@@ -192,8 +192,8 @@ WHY_TO_SEE: Sequence[Rule] = (
     ),
     (
         always,
-        "{best.title} preserves neighborhoods and distances best of {n} trials: {best_score}. {chosen.title} has "
-        "{its_score}, {why_equal}, and is {simpler}.",
+        "Of {n} trials, {best.title} preserves neighborhoods and distances best: {best_score}, while {chosen.title} "
+        "has {its_score}, {why_equal}, and is {simpler}.",
     ),
 )
 TO_SEE: Sequence[Rule] = (

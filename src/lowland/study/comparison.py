@@ -149,7 +149,8 @@ def compare(
     ).run()
     suspects = () if data.named else suspect_columns(data.X, data.names, scaled=data.scaled, named=False)
     is_dominated = any(each.kind == "dominant" for each in suspects)
-    alone = [] if is_dominated or data.is_reduced or data.image_shape else lone_components(data.X, data.names)
+    in_one_unit = data.is_reduced or data.image_shape or data.prepared.one_unit  # nobody leaves out one of the columns
+    alone = [] if is_dominated or in_one_unit else lone_components(data.X, data.names)
     advice = advise(
         done, facts, size, scaled=data.scaled,
         units_differ=not (data.scaled or data.prepared.one_unit) and scales_differ(data.X),

@@ -198,7 +198,7 @@ def _print_advice(advice: list[dict[str, Any]], verbose: bool) -> None:
 
 def _for_command_line(text: str) -> str:
     """Return a sentence of the advice with flags in place of Python's arguments."""
-    text = text.replace("scale='standard'", "--prepare standardize").replace("impute='drop'", "--drop-missing")
+    text = text.replace("scale='standard'", "--prepare standardize").replace("impute='em'", "--impute em")
     return re.sub(r"drop=\['(.*)'\]", lambda m: f"--drop {shlex.quote(tables.name_list([m[1]]))}", text)
 
 
