@@ -342,6 +342,20 @@ def test_each_column_says_what_became_of_its_missing_values(folder, how, words):
         assert _read("penguins.csv", {}, impute=how)["prepared"]["report"]["body_mass_g"] == expected
 
 
+def test_missing_values_are_counted_in_the_columns_of_the_user():
+    """Not in the columns of levels, of which a table with categories has many; dropped rows replace nothing."""
+    frame = pd.read_csv(PENGUINS).iloc[:60]
+    frame.loc[:29, "body_mass_g"] = np.nan
+
+    def prepared(how):
+        return lowland.compare(frame, "species", ["pca"], impute=how, cache=False).table.preparation
+
+    median, em = prepared("median"), prepared("em")
+    assert em.missing_fraction == median.missing_fraction > 0.1
+    assert em.missing.partition(" by ")[0] == median.missing.partition(" by ")[0]
+    assert prepared("drop").missing_fraction == 0
+
+
 def test_incomplete_rows_can_be_dropped_or_refused():
     frame, label, _ = incomplete_wine()
     frame = frame[["alcohol", "hue", "ash", label]]

@@ -214,8 +214,8 @@ def _encoded(table: Reader, labels: Any, how: str | None, scale: str, use: Seque
     found.unused, found.scaled, found.weighted = dict(preparer.unused_), preparer.standardized_, preparer.weighted_
     gaps = [n for name, n in preparer.missing_.items() if preparer.kinds_[name] not in FILLED]
     found.missing_fraction = preparer.missing_fraction_
-    if any(gaps) and strategy:
-        found.missing = replacement_sentence(gaps, found.missing_fraction, strategy)
+    if any(gaps) and how:
+        found.missing = replacement_sentence(gaps, found.missing_fraction, how)
     return found
 
 
@@ -332,9 +332,10 @@ def _refuse_gaps(preparer: Any, source: str, est: Any) -> None:
 def replace_gaps(found: Prepared, how: Any) -> None:
     """Replace missing numbers by those of similar rows. The step is saved with the model."""
     rows = _allowing_gaps(found.rows)
-    available, sentence = replaced(rows, how)
-    found.missing_fraction = available.missing_fraction
-    found.missing = None if available.complete else sentence
+    if not found.steps:  # else they were counted in the columns of the user
+        available, sentence = replaced(rows, how)
+        found.missing_fraction = available.missing_fraction
+        found.missing = None if available.complete else sentence
     if how == "em":
         from lowland.prepare.steps import EMImputer
 
@@ -358,7 +359,7 @@ def replace_gaps(found: Prepared, how: Any) -> None:
 def drop_rows(found: Prepared) -> None:
     """Drop the rows with missing values, and their labels."""
     left = drop_incomplete(found.rows)
-    found.kept, found.missing = left.kept, left.message
+    found.kept, found.missing, found.missing_fraction = left.kept, left.message, 0.0
     rows = ArrayRows(left.table, found.rows.names, found.rows.source)
     rows.levels, rows.ordered = found.rows.levels, found.rows.ordered
     found.rows = rows
