@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from sklearn import datasets
@@ -354,6 +355,15 @@ def test_missing_values_are_counted_in_the_columns_of_the_user():
     assert em.missing_fraction == median.missing_fraction > 0.1
     assert em.missing.partition(" by ")[0] == median.missing.partition(" by ")[0]
     assert prepared("drop").missing_fraction == 0
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_column_without_any_value_is_left_out(library):
+    x = np.random.default_rng(0).standard_normal((30, 2))
+    frame = library.DataFrame({"empty": [None] * 30, "b": x[:, 0], "c": x[:, 1]})
+    study = lowland.compare(frame, None, ["pca"], cache=False)
+    assert study.table.preparation.report["empty"] == "no values, not used"
+    np.testing.assert_allclose(study["pca"].Z, lowland.PCA(2).fit_transform(x), atol=1e-5)
 
 
 def test_incomplete_rows_can_be_dropped_or_refused():

@@ -65,8 +65,10 @@ class FrameReader(Reader):
         import narwhals as nw
 
         names, kinds = [self.names[j] for j in keep], [self.table.schema[self.keys[j]] for j in keep]
-        is_text = [not (kind.is_numeric() or kind in (nw.Boolean, nw.Object)) for kind in kinds]
-        refuse_text([name for name, text in zip(names, is_text, strict=True) if text], self.source)
+        others = [
+            j for j, kind in zip(keep, kinds, strict=True) if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object))
+        ]
+        refuse_text([self.names[j] for j in others if not self.table[:, j].is_null().all()], self.source)
         table = pa.table([_number_column(self.table[:, j], self.names[j]) for j in keep], names=names)
         dtype = np.dtype(np.float32 if all(kind == nw.Float32 for kind in kinds) else np.float64)
         return StreamRows(
