@@ -27,11 +27,11 @@ def main():
     from lowland.data.open import open_rows
     from lowland.math.spectra.leading import leading_eigenpairs
     from lowland.math.statistics.moments import Moments
-    from lowland.run.local import LocalRun
+    from lowland.run.run import Run
 
     X = make_table()
     truth = exact_values(X)
-    run = LocalRun()
+    run = Run()
 
     def moments():
         return run.fold(open_rows(X), Moments.of)

@@ -26,10 +26,10 @@ def main():
     from lowland.data.rows import ArrayRows
     from lowland.math.distances.to_points import check_distances
     from lowland.math.spectra.operators import DoubleCentered
-    from lowland.run.local import LocalRun
+    from lowland.run.run import Run
 
     D = geodesics(N)
-    B, V = DoubleCentered(ArrayRows(D), LocalRun(), True), torch.randn(N, K + 10, device="cuda", dtype=torch.float64)
+    B, V = DoubleCentered(ArrayRows(D), Run(), True), torch.randn(N, K + 10, device="cuda", dtype=torch.float64)
     model = ClassicalMDS(K, metric="precomputed").fit(D)
     work = {
         "fit": lambda: ClassicalMDS(K, metric="precomputed").fit(D),

@@ -25,7 +25,7 @@ def main():
         )
     from lowland import MDS
     from lowland.math.scaling.stress import Targets, stress_gradient
-    from lowland.run.local import LocalRun
+    from lowland.run.run import Run
 
     warnings.simplefilter("ignore")  # the fits are cut short on purpose
     torch.manual_seed(0)
@@ -44,7 +44,7 @@ def main():
     steps = models[MANY].n_iter_ - models[FEW].n_iter_
     each = 1e3 * (seconds[MANY] - seconds[FEW]) / steps
     check(D, models[MANY])
-    targets, Z, run = Targets.of(D), models[MANY].embedding_.double(), LocalRun()
+    targets, Z, run = Targets.of(D), models[MANY].embedding_.double(), Run()
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in range(10):

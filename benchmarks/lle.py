@@ -91,9 +91,9 @@ def _residual(X: np.ndarray, Z: np.ndarray, lam: np.ndarray) -> np.ndarray:
     """|Mz - λz| over the largest λ, with recomputed weights."""
     from lowland.math.graphs.locally_linear import weight_matrix
     from lowland.math.neighbors.search import nearest_neighbors
-    from lowland.run.local import LocalRun
+    from lowland.run.run import Run
 
-    run = LocalRun()
+    run = Run()
     W = weight_matrix(X, nearest_neighbors(X, _NEIGHBORS, run), run)
     E = Z - W @ Z
     return np.linalg.norm(E - W.T @ E - Z * lam, axis=0) / lam.max()

@@ -18,9 +18,9 @@ from benchmarks.registry import Plan, job
 
 def _ours(X: np.ndarray, k: int, search: Any = "auto") -> Any:
     from lowland.math.neighbors.search import nearest_neighbors
-    from lowland.run.local import LocalRun
+    from lowland.run.run import Run
 
-    return nearest_neighbors(X, k, LocalRun(), search=search)
+    return nearest_neighbors(X, k, Run(), search=search)
 
 
 def _theirs(X: np.ndarray, k: int, algorithm: str) -> Any:
@@ -121,7 +121,7 @@ def _recall(exact: np.ndarray, found: np.ndarray) -> float:
 @job("500 small components connected to 1,000,000 × 3 by the shortest edges")
 def connected_components(plan: Plan) -> Iterator[Line]:
     from lowland.math.neighbors.connectivity import ShortestBridges, component_labels, connected
-    from lowland.run.local import LocalRun
+    from lowland.run.run import Run
 
     n, count = plan.size(1_000_000, 5_000), plan.size(500, 20)
     rng = np.random.default_rng(0)
@@ -130,7 +130,7 @@ def connected_components(plan: Plan) -> Iterator[Line]:
     graph = _ours(X, 12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        seconds, parts = stopwatch(partial(connected, graph, "connect", ShortestBridges(X), LocalRun()))
+        seconds, parts = stopwatch(partial(connected, graph, "connect", ShortestBridges(X), Run()))
     if len(parts.bridges) != parts.count - 1 or component_labels(parts.graph).max() > 0:
         raise WrongAnswer(f"{parts.count} components, {len(parts.bridges)} edges, and the graph is disconnected")
     yield Line(

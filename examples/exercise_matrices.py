@@ -13,12 +13,12 @@ from lowland import FactorAnalysis
 from lowland.errors import DataError
 from lowland.math.spectra.leading import leading_eigenpairs
 from lowland.plots.style import INK, MARK, STRONG, WEAK, quiet
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def solved(A):
     """Eigenvalues in descending order and eigenvectors in columns, by Lowland's solver."""
-    pairs = leading_eigenpairs(A, len(A), run=LocalRun(), definite=False)
+    pairs = leading_eigenpairs(A, len(A), run=Run(), definite=False)
     return pairs.values, pairs.vectors
 
 

@@ -17,7 +17,7 @@ from lowland.math.distances.to_points import distance_matrix
 from lowland.math.scaling.majorization import stress_majorization
 from lowland.methods.registry import load_method
 from lowland.quality import neighborhoods
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def fastica(
@@ -225,5 +225,5 @@ def trustworthiness(
             f"`n_neighbors` ({n_neighbors}) should be less than n_samples / 2 ({n / 2}). Choose at most {(n - 1) // 2}."
         )
     if is_sparse(X) and metric != "precomputed":
-        X, metric = distance_matrix(X, LocalRun(), metric), "precomputed"
+        X, metric = distance_matrix(X, Run(), metric), "precomputed"
     return float(neighborhoods.trustworthiness(X, X_embedded, n_neighbors, metric=metric, sample=None).value)

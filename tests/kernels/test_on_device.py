@@ -29,7 +29,7 @@ from lowland.math.graphs.geodesics import geodesic_distances  # noqa: E402
 from lowland.math.neighbors import torch_search  # noqa: E402
 from lowland.math.neighbors.search import nearest_neighbors  # noqa: E402
 from lowland.math.optimize.outcome import Outcome  # noqa: E402
-from lowland.run.local import LocalRun  # noqa: E402
+from lowland.run.run import Run  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")  # the interpreter
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -63,7 +63,7 @@ def both_gradients(objective, step, on):
 
 @pytest.mark.parametrize("epoch", [0, 1, 97])
 def test_the_forces_of_an_epoch_with_the_same_random_rows(on, epoch):
-    objective = CrossEntropy.of(fuzzy_graph(NEAR, LocalRun()), EdgeForces(1.5, 0.9, 1.0, 5, 2**31 - 7), 100, 1.0)
+    objective = CrossEntropy.of(fuzzy_graph(NEAR, Run()), EdgeForces(1.5, 0.9, 1.0, 5, 2**31 - 7), 100, 1.0)
     G, T = both_gradients(objective.on_device(Z), DescentStep(epoch, 100, 0, {"density": 0.0}), on)
     assert G.abs().max() > 1
     torch.testing.assert_close(G, T, atol=1e-4, rtol=1e-4)
@@ -73,7 +73,7 @@ def test_the_forces_of_an_epoch_with_the_same_random_rows(on, epoch):
 def test_the_forces_of_pairs(on, iteration):
     phases, near = pair_phases((2, 0, 10), 1.0), pairs.Pairs(NEAR.start, NEAR.to)
     local = LocalAdjustment(10.0, 2, near, 0)
-    further = further_pairs(near, 30, 0, LocalRun())
+    further = further_pairs(near, 30, 0, Run())
     objective = PairForces(near, further, further, phases, local).on_device(Z)
     objective.redraw = None
     weights = {"neighbors": 2.0, "mid_near": 1000.0, "further": 1.0}
@@ -106,7 +106,7 @@ def test_the_steps_of_a_descent(on, rule):
     found = []
     for with_kernels in (True, False):
         on(with_kernels)
-        found.append(descend(Bowl(rule), Z.clone(), LocalRun(), solver=Outcome("", "")))
+        found.append(descend(Bowl(rule), Z.clone(), Run(), solver=Outcome("", "")))
     torch.testing.assert_close(found[0].Z, found[1].Z, atol=1e-5, rtol=1e-4)
     assert found[0].gradient_norm == pytest.approx(found[1].gradient_norm, rel=1e-4)
 
@@ -119,7 +119,7 @@ def test_the_neighbors(on, d, k, metric):
     found = []
     for with_kernels in (True, False):
         on(with_kernels)
-        found.append(torch_search.TorchSearch(X, metric).nearest(k, LocalRun(), rows=rows))
+        found.append(torch_search.TorchSearch(X, metric).nearest(k, Run(), rows=rows))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
 

@@ -17,7 +17,7 @@ from lowland.math.networks.linear_autoencoder import (
     ENCODERS,
     shuffled_batches,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def table(n=400, d=8, seed=0, far=50.0):
@@ -79,7 +79,7 @@ def test_condition_number_1000_far_from_the_origin(encoder):
 def test_batches_hold_every_row_once(monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 64 * 8 * 2)  # windows of 60 rows
     X = np.stack([np.arange(205.0), -np.arange(205.0)], axis=1)
-    batches = list(shuffled_batches(open_rows(X), LocalRun(), np.zeros(2), 10, np.random.default_rng(0)))
+    batches = list(shuffled_batches(open_rows(X), Run(), np.zeros(2), 10, np.random.default_rng(0)))
     assert [len(Y) for Y in batches] == [10] * 20 + [5]
     seen = np.concatenate(batches)[:, 0]
     assert sorted(seen) == sorted(X[:, 0])

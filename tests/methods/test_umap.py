@@ -16,9 +16,9 @@ from lowland import UMAP
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 IRIS = load_dataset("iris")
 DIGITS, DIGIT = load_digits(return_X_y=True)
 DIGITS, DIGIT = DIGITS[:600], DIGIT[:600]

@@ -15,7 +15,7 @@ from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.math.neighbors import ranks as blocks
 from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.quality.original_space import OriginalSpace
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def exact_powers(X):
@@ -76,7 +76,7 @@ def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
     X[100:110] = X[:10]  # duplicates
     targets = rng.integers(0, 149, (150, 6))
     targets += targets >= np.arange(150)[:, None]  # not the row itself
-    run, rows = LocalRun(), np.array([3, 149, 40, 105])
+    run, rows = Run(), np.array([3, 149, 40, 105])
     for around in (False, True):
         side, ranks = PointSet(X, around=around), rank_twin(X, around)
         expected = np.take_along_axis(ranks, targets, axis=1)
@@ -84,7 +84,7 @@ def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
         np.testing.assert_array_equal(side.ranks(targets[rows], run, rows), expected[rows])
         np.testing.assert_array_equal(side.all_ranks(rows), ranks[rows])
         with lowland.config(threads=1):
-            np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
+            np.testing.assert_array_equal(side.ranks(targets, Run()), expected)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, mo
         near = np.argsort(np.where(ranks == 0, 1000, ranks), axis=1)[:, :5]
         for rows in (None, np.array([149, 3, 105])):
             chosen = slice(None) if rows is None else rows
-            found = PointSet(X, around=around).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
+            found = PointSet(X, around=around).ranks_and_nearest(targets[chosen], 5, Run(), rows)
             np.testing.assert_array_equal(found[0], np.take_along_axis(ranks, targets, axis=1)[chosen])
             np.testing.assert_array_equal(found[1], near[chosen])
 
@@ -111,7 +111,7 @@ def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, mo
 @pytest.mark.parametrize("k", [1, 59])
 def test_a_shuffled_side_breaks_ties_in_its_own_order(k, rng, monkeypatch):
     X = rng.integers(0, 3, (60, 2)).astype(float)
-    expected, run, rows = shuffled_twin(X), LocalRun(), np.array([50, 2, 31])
+    expected, run, rows = shuffled_twin(X), Run(), np.array([50, 2, 31])
     near = np.argsort(np.where(expected == 0, 1000, expected), axis=1)[:, :k]
     for threads in (1, 3):
         with lowland.config(threads=threads):
@@ -132,7 +132,7 @@ def test_products_that_cannot_decide_fall_back_to_comparisons():
         X[7] = far
         targets = (np.arange(120)[:, None] + [1, 5]) % 120
         expected = np.take_along_axis(rank_twin(X), targets, axis=1)
-        np.testing.assert_array_equal(PointSet(X).ranks(targets, LocalRun()), expected)
+        np.testing.assert_array_equal(PointSet(X).ranks(targets, Run()), expected)
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "cosine", "hamming", "precomputed", lambda a, b: abs(a - b).max()])
@@ -141,10 +141,10 @@ def test_ranks_in_any_metric(metric, rng):
     names = {"manhattan": "cityblock", "precomputed": "euclidean"}
     D = cdist(X, X, metric if callable(metric) else names.get(metric, metric))
     side = PointSet(cdist(X, X) if metric == "precomputed" else X, metric)
-    targets = side.nearest(3, LocalRun())
+    targets = side.nearest(3, Run())
     expected = np.argsort(np.where(np.eye(40, dtype=bool), np.inf, D), axis=1, kind="stable")[:, :3]
     np.testing.assert_array_equal(targets, expected)
-    np.testing.assert_array_equal(side.ranks(targets, LocalRun()), np.tile([1, 2, 3], (40, 1)))
+    np.testing.assert_array_equal(side.ranks(targets, Run()), np.tile([1, 2, 3], (40, 1)))
     np.testing.assert_allclose(side.distances(np.arange(40)), D, atol=1e-12)
 
 

@@ -10,7 +10,7 @@ from lowland import SpectralEmbedding
 from lowland.math.graphs.affinities import edge_weights
 from lowland.math.graphs.laplacian import Laplacian, slowest_modes
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 HERE = Path(__file__).parent
 CASES = [("swissroll300_k8", 8), ("swissroll1000_k10", 10)]
@@ -25,7 +25,7 @@ def reference(name):
 @pytest.mark.parametrize(("name", "k"), CASES)
 def test_leigs_from_the_blocks(name, k):
     X, values, rows, E = reference(name)
-    run = LocalRun()
+    run = Run()
     W = edge_weights(nearest_neighbors(X, k, run).symmetric(), "binary")
     L = Laplacian.of(W, run, normalized=False)
     label, rng = np.zeros(len(X), dtype=int), np.random.default_rng(0)

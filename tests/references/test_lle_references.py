@@ -11,11 +11,11 @@ from lowland import LocallyLinearEmbedding
 from lowland.math.graphs.locally_linear import graph_with_points, tangent_alignment, weight_matrix
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.spectra.trailing import trailing_eigenpairs
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 RESULT = json.loads((Path(__file__).parent / "lle_swissroll300.json").read_text())["result"]
 X = np.array(RESULT["X"])
-RUN = LocalRun()
+RUN = Run()
 
 
 def apart(Z, Y):

@@ -21,11 +21,11 @@ from lowland.math.embeddings.fuzzy_graph import (
     weaken_between_classes,
 )
 from lowland.math.neighbors.graph import NeighborGraph
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 from .test_references import reference
 
-RUN = LocalRun()
+RUN = Run()
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.statistics.moments import Total
 from lowland.run import memory
-from lowland.run.local import LocalRun, serial_run
 from lowland.run.memory import parse_bytes, release, show_bytes, slabs_in_flight
 from lowland.run.progress import COMPILING, in_one_call, pulse
+from lowland.run.run import Run, serial_run
 from lowland.run.settings import require_memory, settings
 
 
@@ -49,7 +49,7 @@ def test_results_are_merged_in_the_order_of_the_rows(small_slabs):
         return Order([chunk[0, 0]])
 
     with lowland.config(threads=4):
-        merged = LocalRun().fold(open_rows(X), slow_first)
+        merged = Run().fold(open_rows(X), slow_first)
     assert merged.parts == sorted(merged.parts)
     assert len(merged.parts) > 10
 
@@ -74,7 +74,7 @@ def test_at_most_a_few_slabs_are_in_flight(small_slabs):
         return Total(chunk.sum(axis=0))
 
     with lowland.config(threads=2):
-        total = LocalRun().fold(open_rows(Chunks()), consume)
+        total = Run().fold(open_rows(Chunks()), consume)
     np.testing.assert_array_equal(total.value, 400)
     assert most <= 2 + 2 + 1  # threads + 1 in flight, one being read, one opened in advance
 
@@ -98,7 +98,7 @@ def test_the_caller_of_map_rows_has_all_threads(small_slabs):
     X = np.arange(4000.0).reshape(-1, 4)
     with lowland.config(threads=4):
         parts = []
-        for part in LocalRun().map_rows(look, open_rows(X)):
+        for part in Run().map_rows(look, open_rows(X)):
             assert counts() == before
             parts.append(part)
     assert set(inside) == {1}
@@ -109,8 +109,8 @@ def test_the_caller_of_map_rows_has_all_threads(small_slabs):
 def test_vectors_beside_rows_of_unknown_length_are_checked(count, words):
     X = np.ones((50, 2))
     with pytest.raises(DataError, match=words):
-        LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(count))
-    assert LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(100)).value == 100
+        Run().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(count))
+    assert Run().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(100)).value == 100
 
 
 def test_the_last_of_overlapping_runs_restores_blas():
@@ -138,7 +138,7 @@ def test_an_error_in_a_worker_is_raised(small_slabs):
         raise ZeroDivisionError("in the worker")
 
     with pytest.raises(ZeroDivisionError, match="worker"):
-        LocalRun().fold(open_rows(np.ones((500, 4))), fail)
+        Run().fold(open_rows(np.ones((500, 4))), fail)
 
 
 # --- budget ---
@@ -265,7 +265,7 @@ def compile_one():
 
     import lowland.kernels.compile  # noqa: F401
 
-    with LocalRun().stage("adding"):
+    with Run().stage("adding"):
         assert numba.njit(lambda x: x + 1)(1) == 2
 
 
@@ -337,10 +337,10 @@ def test_each_returns_results_in_the_order_of_the_tasks():
 
     for threads in (1, 4):
         with lowland.config(threads=threads):
-            found = LocalRun().each("squaring", range(30), work)
+            found = Run().each("squaring", range(30), work)
         assert [square for square, _ in found] == [i**2 for i in range(30)]
         assert (threading.get_ident() in {who for _, who in found}) == (threads == 1)
-    assert LocalRun().each("nothing", [], work) == []
+    assert Run().each("nothing", [], work) == []
 
 
 def test_each_limits_blas_to_one_thread():
@@ -354,7 +354,7 @@ def test_each_limits_blas_to_one_thread():
         )
 
     with lowland.config(threads=2):
-        assert set(LocalRun().each("counting", range(4), blas_threads)) == {1}
+        assert set(Run().each("counting", range(4), blas_threads)) == {1}
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -365,13 +365,13 @@ def test_each_raises_the_first_error_and_can_be_stopped(threads):
         return task
 
     with lowland.config(threads=threads), pytest.raises(DataError, match="no good"):
-        LocalRun().each("working", range(50), work)
+        Run().each("working", range(50), work)
     with lowland.config(threads=threads, progress=lambda event: False), pytest.raises(Stopped, match="working"):
-        LocalRun().each("working", range(50), abs)
+        Run().each("working", range(50), abs)
 
 
 def test_rounds_keep_their_threads_and_the_caller_takes_the_first_task():
-    with lowland.config(threads=3), LocalRun().rounds() as together:
+    with lowland.config(threads=3), Run().rounds() as together:
         found = [together(range(3), lambda task: (task, threading.get_ident())) for _ in range(5)]
     assert [[task for task, _ in each] for each in found] == [[0, 1, 2]] * 5
     assert {each[0][1] for each in found} == {threading.get_ident()}
@@ -390,7 +390,7 @@ def test_an_interrupted_round_waits_for_its_threads():
         time.sleep(0.2)
         ended.append(task)
 
-    with lowland.config(threads=2), LocalRun().rounds() as together:
+    with lowland.config(threads=2), Run().rounds() as together:
         with pytest.raises(KeyboardInterrupt):
             together(range(2), work)
         assert ended == [1]
@@ -421,7 +421,7 @@ def test_a_loop_inside_a_step_reports_and_can_be_stopped(monkeypatch):
         return len(events) < 5
 
     with lowland.config(progress=callback):
-        run = LocalRun()
+        run = Run()
         with pytest.raises(Stopped, match="searching"), run.stage("searching", 1):
             _never_advance()
         assert {event.stage for event in events} == {"searching"}
@@ -438,13 +438,13 @@ def test_waiting_for_a_slow_task_reports_progress(threads):
         reported.set()
 
     with lowland.config(progress=callback, threads=threads):
-        done = LocalRun().each("waiting", [0, 1, 2], lambda task: reported.wait(30))
+        done = Run().each("waiting", [0, 1, 2], lambda task: reported.wait(30))
     assert done == [True, True, True]
 
 
 def test_a_pulse_without_a_callback_does_nothing():
     pulse()
-    with lowland.config(progress=False), LocalRun().stage("silent", 1):
+    with lowland.config(progress=False), Run().stage("silent", 1):
         pulse()
 
 
@@ -493,13 +493,13 @@ def test_ctrl_c_says_what_must_end_first():
         import os, signal, time, numpy as np, lowland
         from lowland.data.rows import ArrayRows
         from lowland.run import progress
-        from lowland.run.local import LocalRun
+        from lowland.run.run import Run
         progress.SAY_AFTER = 0.05
         lowland.config(threads=2)
         for work in (
             lambda: progress.in_one_call(lambda: slow(0)),
-            lambda: LocalRun().each("waiting", [0, 1, 2], slow),
-            lambda: list(LocalRun().map_rows(slow, ArrayRows(np.ones((9, 2)), most_rows=3))),
+            lambda: Run().each("waiting", [0, 1, 2], slow),
+            lambda: list(Run().map_rows(slow, ArrayRows(np.ones((9, 2)), most_rows=3))),
         ):
             begun = []
             def slow(task):
@@ -567,7 +567,7 @@ def test_fits_run_at_the_same_time_on_a_share_of_the_threads_and_in_order(thread
         return 2 * task, settings().thread_count
 
     with lowland.config(threads=threads):
-        found = LocalRun().fits("fitting", range(6), work)
+        found = Run().fits("fitting", range(6), work)
         assert settings().thread_count == threads
     assert found == [(2 * task, 1) for task in range(6)]
 
@@ -585,11 +585,11 @@ def test_fits_that_need_more_than_their_share_of_the_memory_run_one_after_anothe
             running.remove(task)
 
     with lowland.config(threads=2, memory=1000):
-        assert LocalRun().fits("fitting", range(4), work) == [0, 2, 4, 6]
+        assert Run().fits("fitting", range(4), work) == [0, 2, 4, 6]
         assert settings().budget == 1000
     assert most[-4:] == [1] * 4
     with lowland.config(threads=2, memory=500), pytest.raises(MemoryBudgetError):
-        LocalRun().fits("fitting", range(4), work)
+        Run().fits("fitting", range(4), work)
 
 
 def test_an_interrupt_stops_fits_that_run() -> None:
@@ -601,7 +601,7 @@ def test_an_interrupt_stops_fits_that_run() -> None:
 
     def work(task: int) -> None:
         started.append(task)
-        with LocalRun().stage("descending") as stage:
+        with Run().stage("descending") as stage:
             try:
                 while True:  # until a step is refused
                     stage.advance()
@@ -609,7 +609,7 @@ def test_an_interrupt_stops_fits_that_run() -> None:
                 ended.append(task)
 
     with lowland.config(threads=2, progress=press), pytest.raises(KeyboardInterrupt):
-        LocalRun().fits("fitting", range(6), work)
+        Run().fits("fitting", range(6), work)
     assert sorted(ended) == sorted(started) == [0, 1]
 
 
@@ -619,7 +619,7 @@ def test_an_interrupt_stops_fits_that_run() -> None:
 def test_a_large_array_is_mapped_to_a_file_and_keeps_its_values_when_released(rng):
     X = rng.standard_normal((200, 50))
     with lowland.config(memory="160kB"):
-        small, large = LocalRun().scratch((10, 10), np.float32), LocalRun().scratch(X.shape, np.float64)
+        small, large = Run().scratch((10, 10), np.float32), Run().scratch(X.shape, np.float64)
     assert small.base is None
     assert isinstance(large.base, np.memmap)
     assert type(large) is np.ndarray

@@ -30,15 +30,15 @@ from lowland import (
 from lowland.errors import Stopped
 from lowland.math.distances.to_points import distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
+from lowland.run.run import Run
 from lowland.study.plan import Planned, StudySize, plan
 from lowland.study.trials import SharedInputs, Worker, fit_trial
 
 
 @pytest.fixture
 def shared(iris):
-    run = LocalRun()
+    run = Run()
     return SharedInputs(iris.X, np.asarray(iris.y), nearest_neighbors(iris.X, 40, run), distance_matrix(iris.X, run))
 
 
@@ -89,7 +89,7 @@ def test_axes_have_their_part_of_the_variance_and_their_leading_columns(iris, sh
 )  # fmt: skip
 def test_neighbor_embeddings_have_the_same_bits_with_the_shared_graph(cls, short, columns, iris, rng):
     X = iris.X if columns == 4 else rng.standard_normal((150, columns))
-    shared = SharedInputs(X, np.asarray(iris.y), nearest_neighbors(X, 100, LocalRun()))
+    shared = SharedInputs(X, np.asarray(iris.y), nearest_neighbors(X, 100, Run()))
     sweep = {f"{cls.__name__}.{name}": [value] for name, value in short.items()}
     (trial_of,) = plan(StudySize(150, columns, 2, 3), [cls.__name__], sweep)
     reduces = columns > 100 and cls in (PaCMAP, LocalMAP)  # which search among the first 100 principal components
@@ -209,7 +209,7 @@ def test_a_time_limit_stops_a_fit_inside_one_of_its_steps(monkeypatch, shared):
 @pytest.fixture
 def table(rng):
     X = rng.standard_normal((300, 5)) * [5, 4, 1, 1, 1]
-    return SharedInputs(X, graph=nearest_neighbors(X, 10, LocalRun()))
+    return SharedInputs(X, graph=nearest_neighbors(X, 10, Run()))
 
 
 def test_a_worker_fits_trials_and_ends(table):

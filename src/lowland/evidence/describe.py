@@ -20,7 +20,7 @@ from lowland.evidence.reliability import false_discovery_rates
 from lowland.evidence.surfaces import Surface, ThinPlate
 from lowland.math.statistics.labels import missing_labels
 from lowland.plain import html_table
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
 
 PERMUTATIONS = 999
@@ -213,7 +213,7 @@ class Description:
             raise DataError(f"No region has {_REGION_ROWS} rows. Pass larger regions.")
         rng = np.random.default_rng(self.random_state)
         found = []
-        for i in LocalRun().iterate("moving points along columns", len(tested)):
+        for i in Run().iterate("moving points along columns", len(tested)):
             rows = np.flatnonzero(codes == tested[i])
             loadings = _loadings(self.problem, rows, len(tested), rng)
             length = np.sum(loadings**2, axis=0)
@@ -366,7 +366,7 @@ def _fit_columns(
     others = {name: _Partial.of(Z, y) for name, y in values.items() if name not in whole}
     r2 = ((basis.T @ Y) ** 2).sum(axis=0)
     as_good, as_good_of = np.zeros(len(whole)), dict.fromkeys(others, 0.0)
-    for _ in LocalRun().iterate("permuting rows", permutations):
+    for _ in Run().iterate("permuting rows", permutations):
         order = rng.permutation(n)
         as_good += ((basis[order].T @ Y) ** 2).sum(axis=0) >= r2 - 1e-12
         for name, part in others.items():

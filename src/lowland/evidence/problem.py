@@ -17,8 +17,7 @@ from lowland.methods.base.method import Method
 from lowland.methods.base.traits import traits_of
 from lowland.quality.alignment import fitted_coordinates
 from lowland.quality.inputs import check_same_rows, open_coordinates
-from lowland.run.local import LocalRun
-from lowland.run.run import Result, Task, run_for
+from lowland.run.run import Result, Run, Task, run_for
 
 LEAST_ROWS = 20
 
@@ -138,7 +137,7 @@ def fit_each(method: Any, name: str, tasks: Sequence[Task], work: Callable[[Task
     Methods that are not ours, or that call a user's function, are fitted one after another: they may not be safe in
     threads.
     """
-    run = LocalRun()
+    run = Run()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of maps that nobody sees; the map itself gave its own
         if isinstance(method, Method) and not any(callable(value) for value in method.get_params().values()):

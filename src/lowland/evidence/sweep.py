@@ -16,7 +16,7 @@ from lowland.evidence.problem import MapProblem, check_estimator, embed, fit_eac
 from lowland.math.statistics.intervals import student_quantile
 from lowland.plain import html_table
 from lowland.quality.kept_neighbors import SUBSAMPLES, kept_nearest, nearest_points, subsample_size
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.suggestions import did_you_mean
 
 NEIGHBORS = 10
@@ -151,7 +151,7 @@ def sweep(method: Any, X: Any, y: Any = None, *, random_state: Any = None, **val
     """
     methods = _settings(list(method) if isinstance(method, list | tuple) else [method], values)
     rng = generator(0 if random_state is None else random_state)
-    run = LocalRun()
+    run = Run()
     seed = int(rng.integers(2**31 - 1))
     maps = [_whole_map(*methods[i], X, y, seed) for i in run.iterate("mapping all rows", len(methods))]
     n = maps[0].n

@@ -39,9 +39,9 @@ from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import FIRST, find_method, load_method
 from lowland.plain import to_plain
 from lowland.prepare.preparation import prepare_categories
-from lowland.run.local import LocalRun
 from lowland.run.processes import PeakMemory, Send, error_text
 from lowland.run.progress import COMPILING, Progress, watch_compiling
+from lowland.run.run import Run
 from lowland.run.settings import config
 from lowland.trial.cache import TrialCache, code_version, fingerprint, key_of
 from lowland.trial.fit import SharedInputs, axes_of, fitted_coordinates, model_measures, warning_texts
@@ -164,7 +164,7 @@ def _stored_graph(X: np.ndarray, k: int, folder: Path) -> NeighborGraph:
     if stored is not None:
         start, to, length = (np.asarray(open_array(folder / f"graph-{stored}-{part}.npy")) for part in parts)
         return NeighborGraph(start, to, length)
-    graph = nearest_neighbors(X, k, LocalRun())
+    graph = nearest_neighbors(X, k, Run())
     for part in parts:  # the last one that is written shows that all are there
         write_array(folder / f"graph-{k}-{part}.npy", getattr(graph, part))
     return graph

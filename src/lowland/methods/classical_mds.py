@@ -45,7 +45,6 @@ from lowland.methods.base.metric import (
     warn_of_one_point,
 )
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are cheap
@@ -186,7 +185,7 @@ class ClassicalMDS(
         D = self._distances(rows, run, keep)  # (m, m)
         unit = unit_of(D)  # a power of two, by which squares neither overflow nor underflow
         D = D if unit == 1 else D / unit
-        here = LocalRun()
+        here = Run()
         c = self._constant(D, here, unit) if self.add_constant else 0.0
         scaling = classical_scaling(D, self.n_components, here, constant=c, whole=self.all_eigenvalues)
         self.weights_, self.mean_squares_ = scaling.weights, scaling.means
@@ -229,7 +228,7 @@ class ClassicalMDS(
             X = X if given else own_array(rows, X)
         self.points_ = None if given else X
         if not given:
-            D = distance_matrix(X, LocalRun(), *self._measure())
+            D = distance_matrix(X, Run(), *self._measure())
         elif keep is not None:
             D = take(X, to_numpy(self.landmarks_), axis=1)
         else:
@@ -290,7 +289,7 @@ class ClassicalMDS(
             )
         if self._params.metric == "precomputed":
             return X
-        run = LocalRun()
+        run = Run()
         run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The distance matrix", "Use fewer rows")
         return distance_matrix(X, run, *self._measure())
 

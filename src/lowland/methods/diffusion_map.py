@@ -45,7 +45,6 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run
 
@@ -163,7 +162,7 @@ class DiffusionMap(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         X = run.to_array(rows, "DiffusionMap")
-        run = LocalRun()
+        run = Run()
         self._check_size(X)
         by_neighbors = self.n_neighbors is not None or graph is not None or self._neighborhood().is_given(X)
         K, label = self._neighbor_kernel(X, run, rows, graph) if by_neighbors else self._pair_kernel(X, run, rows)

@@ -50,7 +50,6 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
 _SHORTEST = 1e-150  # a longest edge below this: its square underflows
@@ -192,7 +191,7 @@ class Isomap(
         neighborhood = self._neighborhood()
         given = rows.is_sparse and neighborhood.metric.precomputed  # a graph, whose edges are checked there
         X = rows.to_array() if given else run.to_array(rows, "Isomap")  # (n, d)
-        here = LocalRun()  # shortest paths are computed on this machine, also for rows from a cluster
+        here = Run()  # shortest paths are computed on this machine, also for rows from a cluster
         found = neighborhood.graph(X, here, graph)
         keep_components(self, found, X)
         if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
@@ -338,7 +337,7 @@ class Isomap(
         metric = self._metric()
         params = metric.columns(rows) if metric.reads_text else metric.params
         return sweep_neighbors(
-            X, n_neighbors, LocalRun(), n_components=self.n_components, metric=metric.name, params=params,
+            X, n_neighbors, Run(), n_components=self.n_components, metric=metric.name, params=params,
             search=SEARCHES[self.neighbors_algorithm],
         )  # fmt: skip
 

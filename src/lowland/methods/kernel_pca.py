@@ -31,7 +31,6 @@ from lowland.methods.base.choices import choose_landmarks, ignored, positional, 
 from lowland.methods.base.method import InvertibleMethod, Method, RandomState, attribute, param
 from lowland.methods.base.metric import Metric
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 
@@ -202,7 +201,7 @@ class KernelPCA(
         else:
             self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
         kernel, wanted = self._kernel_with(X), self._wanted()
-        axes = self._exact(X, kernel, wanted, LocalRun()) if keep is None else landmark_axes(rows, kernel, run, wanted)
+        axes = self._exact(X, kernel, wanted, Run()) if keep is None else landmark_axes(rows, kernel, run, wanted)
         self._keep(axes, X)
         if keep is None and self.kernel != "precomputed":
             self.X_fit_ = X if not self.copy_X else own_array(rows, X)
@@ -228,7 +227,7 @@ class KernelPCA(
         self._record_convergence(axes.outcome)
         if not self.fit_inverse_transform:
             return
-        run = LocalRun()
+        run = Run()
         Z = self._embedding() if axes.vectors is not None else self._encoding()(X)
         self.X_transformed_fit_ = Z
         if self.preimage == "ridge":

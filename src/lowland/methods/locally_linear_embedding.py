@@ -46,7 +46,6 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed
@@ -163,7 +162,7 @@ class LocallyLinearEmbedding(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         X = run.to_array(rows, "LocallyLinearEmbedding")
-        run = LocalRun()
+        run = Run()
         self._check_choices(X, graph)
         components = self._neighborhood().graph(X, run, graph, symmetric=False)
         keep_components(self, components, X)

@@ -44,7 +44,6 @@ from lowland.methods.base.neighborhood import (
     with_left_out,
 )
 from lowland.methods.base.traits import StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg": "lobpcg", "amg": "amg"}
@@ -173,7 +172,7 @@ class SpectralEmbedding(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         X = run.to_array(rows, "SpectralEmbedding")
-        run = LocalRun()
+        run = Run()
         self._check_size(X, graph)
         by_neighbors = self._by_neighbors(graph)
         W, label, components = (

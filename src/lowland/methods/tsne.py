@@ -67,7 +67,6 @@ from lowland.methods.base.neighborhood import (
     rows_at,
 )
 from lowland.methods.base.traits import Callback, StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _EARLY = 250  # iterations with early exaggeration
@@ -322,7 +321,7 @@ class TSNE(
         callback: Callback = None,
     ) -> None:  # fmt: skip
         X = run.to_array(rows, "TSNE")
-        run = LocalRun()
+        run = Run()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         found = self._graph(X, run, graph)

@@ -78,7 +78,6 @@ from lowland.methods.base.neighborhood import (
     rows_at,
 )
 from lowland.methods.base.traits import Callback, StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _LARGE = 10_000  # more rows take fewer epochs
@@ -372,7 +371,7 @@ class UMAP(
         self, X: Array, rows: Rows, run: Run, y: np.ndarray | None, graph: Any, callback: Callback,
         start: np.ndarray | None = None,
     ) -> Components:  # fmt: skip
-        run = LocalRun()
+        run = Run()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = replace(self._neighborhood(), k=min(self.n_neighbors, X.shape[0]) - 1)
@@ -467,7 +466,7 @@ class UMAP(
 
     def _keep(self, found: Embedded, problem: EmbeddingProblem) -> None:
         objective, Z = problem.objective, to_numpy(found.Z)
-        run = LocalRun()
+        run = Run()
         assert isinstance(objective, CrossEntropy)
         self.cross_entropy_ = found.value
         if objective.density is not None:
@@ -625,7 +624,7 @@ class UMAP(
 
     def _embed_graph(self, fuzzy: FuzzyGraph, Z: np.ndarray) -> None:
         """Embed a fuzzy graph; the components start where their means are in the map Z."""
-        run, W = LocalRun(), fuzzy.matrix()
+        run, W = Run(), fuzzy.matrix()
         kept = np.diff(fuzzy.start) > 0
         inner = FuzzyGraph.of_matrix(W[kept][:, kept])
         edges = NeighborGraph(inner.start, inner.to, np.ones(len(inner.to)))

@@ -22,7 +22,6 @@ from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, positional
 from lowland.methods.base.method import InvertibleMethod, RandomState, attribute, param
 from lowland.methods.base.traits import StudyHints
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 
@@ -150,7 +149,7 @@ class VectorQuantizer(
         for _ in range(self.n_init if isinstance(self.init, str) else 1):
             start = self._start(sample, scaling, rows.d, rng)
             if self.refine_on_sample and sample is not None and len(sample.Y) < columns.rows:
-                here = LocalRun(run.settings)
+                here = Run(run.settings)
                 refined = lloyd(sample.Y, start, weights=sample.weights, max_iter=self.max_iter, tol=tol, run=here)
                 start = refined.book.W
             found = lloyd_over_rows(rows, run, scaling, start, weights, self.max_iter, tol)

@@ -28,7 +28,7 @@ from lowland.quality.inputs import (
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods import COUNTED
 from lowland.quality.original_space import ORDERED, PAIRED, OriginalSpace
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 LABELED = """
 Z : array-like of shape (n, k)
@@ -155,7 +155,7 @@ def silhouette_of(
         top = np.maximum(a, b)
         values[block] = np.where((sizes[own] > 1) & (top > 0), (b - a) / np.where(top > 0, top, 1.0), 0.0)
 
-    run = side.threads(LocalRun())
+    run = side.threads(Run())
     run.each("computing silhouettes", slices(len(rows), max(1, _BLOCK // side.n)), work)
     about = f"How much nearer points are to their own class than to the nearest other class, of {classes} classes."
     return evaluated.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
@@ -283,7 +283,7 @@ class _NearestLabels:
         _, codes = class_labels(y, kept)
         check_neighbors(k, side.n, half=False)
         evaluated = EvaluatedRows(kept, sample_rows(side, sample, COUNTED, random_state, codes))
-        return cls(side.nearest(k, LocalRun(), evaluated.rows), codes, evaluated)
+        return cls(side.nearest(k, Run(), evaluated.rows), codes, evaluated)
 
     def hit(self, per_row: bool = False) -> Measure:
         about = f"Mean fraction of the {self.k} nearest neighbors in the embedding that have the label of the point."

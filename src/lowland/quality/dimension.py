@@ -22,7 +22,6 @@ from lowland.math.neighbors.search import choose_searcher, nearest_neighbors
 from lowland.math.statistics.rescaling import unit_of
 from lowland.quality import spacings
 from lowland.quality.inputs import SPARSE_ROWS
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 from lowland.suggestions import did_you_mean
 
@@ -320,12 +319,12 @@ def _global_pca(work: Work) -> IntrinsicDimension:
 def _isomap(work: Work) -> IntrinsicDimension:
     X = to_numpy(work.take(work.draw(_MAPPED_BY_ISOMAP)))
     k = min(work.k, 10)
-    joined = connected(nearest_neighbors(X, k, LocalRun()), "connect", ShortestBridges(X), LocalRun())
+    joined = connected(nearest_neighbors(X, k, Run()), "connect", ShortestBridges(X), Run())
     if joined.count > 1:
         warn(f"`intrinsic_dimension(method='isomap')`: the graph of {k} nearest neighbors has "
              f"{joined.count} connected components, which were joined by their shortest edges. "
              "Estimate the dimension of each component separately.")  # fmt: skip
-    left = residual_variances(geodesic_distances(joined.graph, LocalRun()))
+    left = residual_variances(geodesic_distances(joined.graph, Run()))
     value = min(elbow(left, len(X)), X.shape[1])  # at most the number of columns
     about = f"Elbow of the residual variances of {len(X)} points, at {left[value - 1]:.2g}."
     details = {"rows": len(X), "neighbors": k, "residual variances": left}

@@ -11,7 +11,7 @@ from lowland.arrays.namespace import is_sparse, slices
 from lowland.arrays.random import generator
 from lowland.math.distances.metrics import Metric
 from lowland.math.neighbors.ranks import PointSet
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 SUBSAMPLE, LEAST_SUBSAMPLE, SUBSAMPLES = 0.8, 2000, 10
 NEAR, WIDE = 0.1, 0.25  # neighborhoods of up to this fraction of the points
@@ -48,7 +48,7 @@ def nearest_points(S: Any, k: int, points: np.ndarray, metric: Metric = "euclide
         rows = points[block]
         out[block] = _nearest(to_every(rows), rows[:, None] == every[None, :], every, k)
 
-    LocalRun().each("finding neighbors", slices(len(points), max(1, _CELLS // n)), work)
+    Run().each("finding neighbors", slices(len(points), max(1, _CELLS // n)), work)
     return out
 
 
@@ -85,7 +85,7 @@ def preserved_neighbors(
         larger = np.maximum(np.arange(k)[None, :], np.take_along_axis(ranks, shuffle[first], axis=1))
         out[block] = _mean_agreement(larger, len(references), len(references) - own.sum(axis=1))
 
-    LocalRun().each("comparing neighborhoods", blocks, work)
+    Run().each("comparing neighborhoods", blocks, work)
     return out
 
 

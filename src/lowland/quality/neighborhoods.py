@@ -32,7 +32,7 @@ from lowland.quality.inputs import (
 )
 from lowland.quality.measure import Measure
 from lowland.quality.original_space import OriginalSpace
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 COUNTED = 1 << 30  # pairs of rows that "auto" compares to rank k neighbors
 TRUSTWORTHINESS = ("trustworthiness", "embedding", "data")  # whose neighbors, and where they should be near, too
@@ -365,7 +365,7 @@ class _Neighbors:
     Z: ShuffledPoints  # ties are broken in another order than in X
     k: int
     evaluated: EvaluatedRows
-    run: LocalRun
+    run: Run
 
     @classmethod
     def of(
@@ -375,14 +375,14 @@ class _Neighbors:
         if isinstance(X, OriginalSpace):  # its metric and its sample
             high, points = OriginalSpace.open_pair(X, Z, metric=metric, sample=sample, random_state=random_state)
             check_neighbors(k, high.n, half=half)
-            return cls(high.side, ShuffledPoints.of(points), k, high.evaluated, LocalRun())
+            return cls(high.side, ShuffledPoints.of(points), k, high.evaluated, Run())
         side, (C, kept) = open_original(X, metric), open_coordinates(Z)
         check_same_rows(side.n, kept)
         if not kept.all():
             side = side.among(kept)
         check_neighbors(k, side.n, half=half)
         evaluated = EvaluatedRows(kept, sample_rows(side, sample, COUNTED, random_state))
-        return cls(side, ShuffledPoints.of(PointSet.of(C)), k, evaluated, LocalRun())
+        return cls(side, ShuffledPoints.of(PointSet.of(C)), k, evaluated, Run())
 
     def nearest(self, side: PointSet | ShuffledPoints) -> np.ndarray:
         """The k nearest neighbors on one side, (m, k)."""

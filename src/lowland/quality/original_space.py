@@ -28,8 +28,7 @@ from lowland.quality.inputs import (
     sample_rows,
 )
 from lowland.quality.measure import Better, Measure
-from lowland.run.local import LocalRun, serial_run
-from lowland.run.run import Run
+from lowland.run.run import Run, serial_run
 
 ORDERED = 1 << 24  # pairs of rows that "auto" ranks: all of 4,096 rows
 PAIRED = 1024  # rows of which "auto" compares all pairs, half a million
@@ -123,7 +122,7 @@ class OriginalSpace:
         strata: np.ndarray | None, scaled: bool,
     ) -> Self:  # fmt: skip
         rows = sample_rows(side, sample, ORDERED, random_state, strata, most=PAIRED)
-        return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun(), scaled)
+        return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, Run(), scaled)
 
     @classmethod
     def open_pair(

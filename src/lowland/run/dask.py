@@ -11,12 +11,12 @@ import numpy as np
 from lowland.arrays.namespace import Array
 from lowland.data.rows import DaskRows, Rows, as_floats
 from lowland.errors import DataError, MissingExtra
-from lowland.run.local import LocalRun, all_finite
+from lowland.run.local import Run, all_finite
 
 FAN_IN = 8  # statistics merged by one task: few enough to fit into memory with the data
 
 
-class DaskRun(LocalRun):
+class DaskRun(Run):
     """Runs over the blocks of a Dask array, on the active scheduler or cluster; other tasks run on this machine."""
 
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:

@@ -33,7 +33,7 @@ _FEW_THREADS = 4  # for small slabs: Python code of more threads would wait for 
 _PER_THREAD = 2**18  # bytes of a slab for each further thread
 
 
-class LocalRun:
+class Run:
     """Threads over slabs, with BLAS limited to one thread inside."""
 
     def __init__(self, chosen: Settings | None = None) -> None:
@@ -335,9 +335,9 @@ def _no_infinity(X: Array) -> bool:
     return not np.isinf(X.data if is_sparse(X) else to_numpy(X)).any()
 
 
-def serial_run() -> LocalRun:
+def serial_run() -> Run:
     """Return a run without threads or progress, for a transform called on a thread of another run."""
-    return LocalRun(replace(settings(), threads=1, progress=False))
+    return Run(replace(settings(), threads=1, progress=False))
 
 
 def _awaited(future: Future[Result], stage: Stage) -> Result:

@@ -22,7 +22,7 @@ from lowland.plain import to_plain
 from lowland.quality import OriginalSpace
 from lowland.quality.kept_neighbors import subsample_size
 from lowland.run.cost import REFERENCE, Size
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.study.facts import BASELINE, TableFacts, add_spectrum, table_facts
 from lowland.study.plan import given_trial, most_neighbors, traits_named
 from lowland.study.result import GIVEN, Trial
@@ -108,7 +108,7 @@ class StudyRunner:
         facts = None
         try:
             times = {planned.name: self._expected(planned) for planned in self.trials}
-            with LocalRun().stage("comparing methods", sum(times.values()) + LEAST) as stage:
+            with Run().stage("comparing methods", sum(times.values()) + LEAST) as stage:
                 # if the time is short, the cheap ones are done
                 order = sorted(
                     self.trials,
@@ -239,7 +239,7 @@ class StudyRunner:
             key = None if key is None else key_of({"trial": key, "what": "reliability"})
             kept = None if key is None else self.cache.get(key)
             if kept is None:
-                with LocalRun().stage(f"testing {planned.name}") as stage:
+                with Run().stage(f"testing {planned.name}") as stage:
                     stage.advance(0)
                     scores, rows = evaluate_map(planned, trial.Z, self.data, self.shown, self.size.seed)
                 if key is not None:
@@ -291,7 +291,7 @@ class StudyRunner:
         limit = self.time_limit if self.time_limit is not None and self.time_limit <= left else left
         limit_of_fit = None if limit == math.inf else limit
         about = "" if limit_of_fit is None else f" (time limit {limit_of_fit:.3g} s)"
-        with LocalRun().stage(f"{planned.name}{about}", limit_of_fit) as stage:
+        with Run().stage(f"{planned.name}{about}", limit_of_fit) as stage:
             if self.in_worker:
                 self._worker = self._worker or Worker(shared)
                 trial = self._worker.fit(planned, limit_of_fit, stage.advance, None if left == math.inf else left)
@@ -329,7 +329,7 @@ class StudyRunner:
     def _shared_inputs(self) -> SharedInputs:
         """The inputs that trials share, computed for the first trial that is not in the cache."""
         if self._shared is None:
-            X, n, run = self.data.X, len(self.data.X), LocalRun()
+            X, n, run = self.data.X, len(self.data.X), Run()
             k = min(n - 1, max(neighbors_for(n), most_neighbors(self.trials)))
             graph = nearest_neighbors(X, k, run)
             users = sum(trial.takes_distances for trial in self.trials)

@@ -19,8 +19,8 @@ from lowland.quality import OriginalSpace, co_ranking
 from lowland.quality.distance_preservation import correlation_of_distances
 from lowland.quality.evaluation import evaluate_in_detail
 from lowland.quality.kept_neighbors import neighbors_that_stay
-from lowland.run.local import LocalRun
 from lowland.run.processes import error_text
+from lowland.run.run import Run
 from lowland.run.settings import config
 from lowland.trial.prediction import PredictionTest
 from lowland.trial.records import Curve, Score
@@ -123,7 +123,7 @@ class EmbeddingScorer:
         """The fraction of the nearest neighbors of each row that are also nearest in Z, (n,); NaN if not embedded."""
         graph = self.graph if placed.all() else self.graph.among(placed)
         n, sources = graph.n, graph.sources
-        here = nearest_neighbors(np.ascontiguousarray(Z[placed]), min(self.k, n - 1), LocalRun())
+        here = nearest_neighbors(np.ascontiguousarray(Z[placed]), min(self.k, n - 1), Run())
         common = np.isin(sources * np.int64(n) + graph.to, here.sources * np.int64(n) + here.to)
         fraction = np.full(len(Z), np.nan)
         counts = np.bincount(sources, minlength=n)

@@ -14,7 +14,7 @@ from lowland.math.distances.kernel_functions import (
     check_kernel_matrix,
     median_gamma,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 THEIRS = {
     "linear": lambda X, Y: pairwise.linear_kernel(X, Y),
@@ -89,7 +89,7 @@ def test_definite_kernels_have_no_negative_eigenvalues(seed, scale, kernel):
 def test_a_stored_and_a_recomputed_matrix_are_equal(hold, monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 3000)
     X = rows(50)
-    matrix = KernelMatrix.of(X, with_points(X, "rbf"), LocalRun(), hold=hold)
+    matrix = KernelMatrix.of(X, with_points(X, "rbf"), Run(), hold=hold)
     assert (matrix.held is not None) == hold
     assert matrix.rows.slab == 7
     K = np.concatenate(list(matrix.rows.chunks()))
@@ -106,9 +106,9 @@ def test_indefinite_kernels_are_not_declared_definite():
 def test_overflow_is_reported():
     X = rows() * 1e160
     with pytest.raises(DataError, match="'poly' overflow"):
-        KernelMatrix.of(X, KernelWith(X, "poly"), LocalRun(), hold=True)
+        KernelMatrix.of(X, KernelWith(X, "poly"), Run(), hold=True)
     with pytest.raises(DataError, match="returned NaN"):
-        KernelMatrix.of(X, KernelWith(X, lambda a, b: float("nan")), LocalRun(), hold=True)
+        KernelMatrix.of(X, KernelWith(X, lambda a, b: float("nan")), Run(), hold=True)
 
 
 # --- the median rule --------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from lowland.math.distances.metrics import METRICS, check_metric, function_name
 from lowland.math.distances.sparse_rows import csr, manhattan, squared_distances, unit
 from lowland.math.distances.to_points import DistancesTo, check_distances, dissimilarities, distance_matrix
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 NAMES = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
 
@@ -48,7 +48,7 @@ def test_near_rows_far_from_the_origin_keep_their_digits(d, rng):
 
 def test_a_function_of_two_rows_and_other_names(rng):
     A = rng.standard_normal((5, 3))
-    found = distance_matrix(A, LocalRun(), lambda a, b, power: float(np.sum(np.abs(a - b) ** power)), {"power": 2})
+    found = distance_matrix(A, Run(), lambda a, b, power: float(np.sum(np.abs(a - b) ** power)), {"power": 2})
     np.testing.assert_allclose(found, cdist(A, A, "sqeuclidean"), atol=1e-12)
     for name, theirs in (("l2", "euclidean"), ("l1", "cityblock"), ("manhattan", "cityblock")):
         np.testing.assert_allclose(METRICS[name].of(A, A), cdist(A, A, theirs), atol=1e-12)
@@ -58,7 +58,7 @@ def test_a_function_of_two_rows_and_other_names(rng):
 def test_matrices_are_symmetric_and_keep_their_precision(dtype, rng, monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10_000)
     X = rng.standard_normal((300, 20)).astype(dtype)
-    D = distance_matrix(X, LocalRun())
+    D = distance_matrix(X, Run())
     assert D.dtype == dtype
     check_distances(D)
     np.testing.assert_allclose(D, cdist(X, X), rtol=1e-5 if dtype == np.float32 else 1e-10, atol=1e-6)
@@ -109,10 +109,10 @@ def test_rounding_errors_are_corrected():
 def test_a_row_of_zeros_is_at_distance_zero_from_itself(library, rng):
     xp = pytest.importorskip(library)
     X = np.vstack([rng.standard_normal((5, 3)), np.zeros((2, 3))])
-    D = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "cosine"))
+    D = to_numpy(distance_matrix(xp.asarray(X), Run(), "cosine"))
     assert np.all(np.diagonal(D) == 0)
     assert D[5, 6] == 1
-    largest = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "minkowski", {"p": float("inf")}))
+    largest = to_numpy(distance_matrix(xp.asarray(X), Run(), "minkowski", {"p": float("inf")}))
     np.testing.assert_allclose(largest, cdist(X, X, "chebyshev"))
 
 
@@ -131,7 +131,7 @@ def test_a_row_of_zeros_is_at_distance_zero_from_itself(library, rng):
 def test_scikit_learn_agrees_on_its_other_metrics(metric, params, library, rng):
     xp = pytest.importorskip(library)
     X = rng.uniform(0, 1, (30, 2))
-    found = distance_matrix(xp.asarray(X), LocalRun(), metric, params)
+    found = distance_matrix(xp.asarray(X), Run(), metric, params)
     assert type(found) is type(xp.asarray(X))
     np.testing.assert_allclose(to_numpy(found), pairwise_distances(X, metric=metric, **params), rtol=1e-9, atol=1e-12)
 
@@ -140,7 +140,7 @@ def test_scikit_learn_agrees_on_its_other_metrics(metric, params, library, rng):
 def test_scikit_learn_agrees_on_boolean_metrics(metric, rng):
     X = rng.integers(0, 2, (30, 6)) * 2.5
     X = X[X.any(axis=1)]
-    found = distance_matrix(X, LocalRun(), metric)
+    found = distance_matrix(X, Run(), metric)
     theirs = pairwise_distances(X != 0, metric=metric)
     np.fill_diagonal(theirs, 0)  # theirs of russellrao is not
     np.testing.assert_allclose(found, theirs, atol=1e-12)
@@ -149,7 +149,7 @@ def test_scikit_learn_agrees_on_boolean_metrics(metric, rng):
 @pytest.mark.parametrize("metric", ["braycurtis", "canberra", "dice", "jaccard", "sokalsneath"])
 def test_two_rows_of_zeros_are_at_distance_zero(metric):
     X = np.vstack([np.zeros((2, 3)), np.ones((1, 3))])
-    np.testing.assert_allclose(distance_matrix(X, LocalRun(), metric)[0], [0, 0, 3 if metric == "canberra" else 1])
+    np.testing.assert_allclose(distance_matrix(X, Run(), metric)[0], [0, 0, 3 if metric == "canberra" else 1])
 
 
 def test_undefined_metric_values_are_refused():
@@ -164,14 +164,14 @@ def test_undefined_metric_values_are_refused():
         if metric in ("seuclidean", "mahalanobis"):
             table[:, 1] = 3.0
         with pytest.raises(DataError, match=words):
-            distance_matrix(table, LocalRun(), metric, params)
+            distance_matrix(table, Run(), metric, params)
     for metric, params, words in (
         ("seuclidean", {"V": [1.0]}, "V has shape"),
         ("mahalanobis", {"VI": np.eye(3)}, "VI has shape"),
         ("mahalanobis", {"VI": -np.eye(2)}, "negative eigenvalues"),
     ):
         with pytest.raises(ParameterError, match=words):
-            distance_matrix(X, LocalRun(), metric, params)
+            distance_matrix(X, Run(), metric, params)
 
 
 def test_every_metric_of_scikit_learn_is_supported_or_listed_as_unsupported():
@@ -185,7 +185,7 @@ def test_every_metric_of_scikit_learn_is_supported_or_listed_as_unsupported():
 
 def found(X, metric="euclidean", **options):
     options = {"owner": "MDS", "missing": False, **options}
-    return dissimilarities(ArrayRows(X), LocalRun(), metric, None, **options)
+    return dissimilarities(ArrayRows(X), Run(), metric, None, **options)
 
 
 def test_a_given_matrix_is_checked(rng):
@@ -333,11 +333,11 @@ def test_nan_euclidean_is_that_of_scikit_learn():
     of = METRICS["nan_euclidean"].of
     np.testing.assert_allclose(of(X, Y), nan_euclidean_distances(X, Y), atol=1e-9)
     np.testing.assert_allclose(of(X + 1e6, Y + 1e6), of(X, Y), atol=1e-8)  # scikit-learn's loses three digits here
-    D = distance_matrix(X, LocalRun(), "nan_euclidean")
+    D = distance_matrix(X, Run(), "nan_euclidean")
     assert D[3, 5] == 0
     full = np.nan_to_num(X)
-    euclidean = distance_matrix(full, LocalRun(), "euclidean")
-    np.testing.assert_allclose(distance_matrix(full, LocalRun(), "nan_euclidean"), euclidean, atol=1e-6)
+    euclidean = distance_matrix(full, Run(), "euclidean")
+    np.testing.assert_allclose(distance_matrix(full, Run(), "nan_euclidean"), euclidean, atol=1e-6)
 
 
 def test_rows_that_share_no_column_have_no_distance():

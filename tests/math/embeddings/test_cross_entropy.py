@@ -10,9 +10,9 @@ from lowland.math.embeddings.cross_entropy import CrossEntropy, DensityTerm, Edg
 from lowland.math.embeddings.descent import DescentStep, RowBlocks
 from lowland.math.embeddings.fuzzy_graph import fuzzy_graph
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN, ALONE = LocalRun(), RowBlocks(None, 1)
+RUN, ALONE = Run(), RowBlocks(None, 1)
 A, B = 1.577, 0.895
 X = np.random.default_rng(0).normal(size=(90, 4)) * np.linspace(0.2, 3, 90)[:, None]
 NEAR = nearest_neighbors(X, 9, RUN)

@@ -32,7 +32,7 @@ from lowland.math.embeddings.repulsion import ExactRepulsion
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.optimize.outcome import Divergence, Outcome
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.run.settings import Settings
 
 from . import tsne_formulas
@@ -54,10 +54,10 @@ def test_blocks_cover_all_rows_once(n):
 def test_sums_do_not_depend_on_the_number_of_threads(threads):
     x = np.random.default_rng(0).standard_normal(20 * ROWS + 3)
     expected = sum(x[slice(*block_bounds(block, len(x)))].sum() for block in range(count_blocks(len(x))))
-    with row_blocks(LocalRun(Settings(threads=threads))) as blocks:
+    with row_blocks(Run(Settings(threads=threads))) as blocks:
         assert blocks.sum(len(x), lambda a, b: x[a:b].sum()) == pytest.approx(expected, rel=1e-12)
         once = {blocks.sum(len(x), lambda a, b: x[a:b].sum()) for _ in range(20)}
-    with row_blocks(LocalRun(Settings(threads=1))) as alone:
+    with row_blocks(Run(Settings(threads=1))) as alone:
         assert once == {alone.sum(len(x), lambda a, b: x[a:b].sum())}
 
 
@@ -66,7 +66,7 @@ def test_an_error_in_a_block_reaches_the_caller():
         if a:
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), row_blocks(LocalRun(Settings(threads=2))) as blocks:
+    with pytest.raises(ZeroDivisionError), row_blocks(Run(Settings(threads=2))) as blocks:
         blocks.rows(9 * ROWS, fail)
 
 
@@ -98,7 +98,7 @@ class Quadratic:
 
 
 def run(threads=2, **options):
-    return LocalRun(Settings(threads=threads, progress=False, **options))
+    return Run(Settings(threads=threads, progress=False, **options))
 
 
 @pytest.mark.parametrize(("rule", "rate"), [(Momentum(), 0.1), (Adam(0.5, 0.9), 0.05)])
@@ -186,7 +186,7 @@ X = RNG.standard_normal((300, 6))
 P = gaussian_affinities(nearest_neighbors(X, 60), 20.0)
 SERIAL = RowBlocks(None, 1)
 POINTS = np.random.default_rng(0).standard_normal((700, 5)) * np.geomspace(1, 10, 700)[:, None]
-RUN = LocalRun(Settings(threads=2, progress=False))
+RUN = Run(Settings(threads=2, progress=False))
 A = RNG.standard_normal((50, 2))
 
 
@@ -240,7 +240,7 @@ def test_a_descent_lowers_the_divergence_and_bits_are_equal_on_any_threads():
         descend(
             objective(phases=phases),
             start.copy(),
-            LocalRun(Settings(threads=threads, progress=False)),
+            Run(Settings(threads=threads, progress=False)),
             solver=Outcome("exact"),
         )
         for threads in (1, 3)

@@ -19,7 +19,7 @@ from lowland.math.embeddings.pairs import (
     scaled_neighbors,
 )
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.run.settings import Settings
 
 X = np.random.default_rng(0).standard_normal((3000, 4)).astype(np.float32)  # two tasks of rows
@@ -31,7 +31,7 @@ WEIGHTS = {"neighbors": 2.0, "mid_near": 700.0, "further": 1.5}
 
 
 def run(threads=1):
-    return LocalRun(Settings(threads=threads, progress=False))
+    return Run(Settings(threads=threads, progress=False))
 
 
 def rows_of(pairs):

@@ -13,7 +13,7 @@ from lowland.math.embeddings.repulsion import (
     TreeRepulsion,
     choose_repulsion,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.run.settings import Settings
 
 from .tsne_formulas import repulsion
@@ -88,7 +88,7 @@ def test_a_charge_at_a_node_has_the_similarity_as_its_potential(shape, dof):
 def test_bits_are_equal_on_any_number_of_threads(shape):
     charges, found = np.random.default_rng(0).random(shape).astype(np.float32), []
     for threads in (1, 3, 16):
-        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
+        with row_blocks(Run(Settings(threads=threads, progress=False))) as blocks:
             found.append(GridConvolution()(charges.copy(), 0.4, blocks))
     assert all((found[0] == each).all() for each in found)
 
@@ -316,7 +316,7 @@ def test_forces_are_equal_to_the_bit_on_any_number_of_threads(repel, Z):
     Z, found = Z.astype(np.float32), []
     for threads in (1, 16):
         G = np.empty_like(Z)
-        with row_blocks(LocalRun(Settings(threads=threads, progress=False))) as blocks:
+        with row_blocks(Run(Settings(threads=threads, progress=False))) as blocks:
             found.append((repel(Z, G, blocks), G))
     totals, forces = zip(*found, strict=True)
     assert len(set(totals)) == 1

@@ -22,24 +22,24 @@ from lowland.math.embeddings.starts import ColumnReduction, separate_start
 from lowland.math.graphs.affinities import affinity_components
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((200, 5)) * [5, 3, 1, 0.5, 0.1] + 7
-RUN = LocalRun()
+RUN = Run()
 WIDE = np.random.default_rng(0).standard_normal((600, 130)) * np.geomspace(3, 0.1, 130) + 5
 
 
 def test_principal_components_are_those_of_the_svd():
     U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    Z = starts.principal_start(X, 2, LocalRun(), RNG)
+    Z = starts.principal_start(X, 2, Run(), RNG)
     np.testing.assert_allclose(np.abs(Z), np.abs(U[:, :2] * s[:2]), atol=1e-9)
-    S = starts.principal_start(scipy.sparse.csr_array(X), 2, LocalRun(), RNG)
+    S = starts.principal_start(scipy.sparse.csr_array(X), 2, Run(), RNG)
     np.testing.assert_allclose(S, Z, atol=1e-8)
 
 
 def test_more_dimensions_than_columns_are_filled_with_small_noise():
-    Z = starts.principal_start(X[:, :1], 3, LocalRun(), RNG)
+    Z = starts.principal_start(X[:, :1], 3, Run(), RNG)
     assert Z.shape == (200, 3)
     assert 0 < np.abs(Z[:, 1:]).max() < 0.01 * np.abs(Z[:, 0]).max()
 
@@ -58,7 +58,7 @@ def test_scaling_of_a_start():
 def test_spectral_start_of_a_path_is_monotone():
     n = 60
     W = scipy.sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], format="csr")
-    z = starts.spectral_start(W, 1, LocalRun(), RNG)[:, 0]
+    z = starts.spectral_start(W, 1, Run(), RNG)[:, 0]
     assert (np.diff(z) > 0).all() or (np.diff(z) < 0).all()
 
 
@@ -83,23 +83,23 @@ def test_the_spectral_start_of_a_device_is_that_of_the_host():
 
     angle = np.linspace(0, 5, 400)
     arc = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.01 * RNG.standard_normal((400, 2))
-    graph = fuzzy_graph(nearest_neighbors(arc, 12), LocalRun())
+    graph = fuzzy_graph(nearest_neighbors(arc, 12), Run())
     home = torch.zeros(1)
     found = starts.spectral_start_on_device(
-        TensorEdges.of(graph.start, graph.to, home), torch.as_tensor(graph.weight), 2, LocalRun(), RNG
+        TensorEdges.of(graph.start, graph.to, home), torch.as_tensor(graph.weight), 2, Run(), RNG
     )
-    expected = starts.spectral_start(graph.matrix(), 2, LocalRun(), RNG)
+    expected = starts.spectral_start(graph.matrix(), 2, Run(), RNG)
     for c in range(2):
         assert abs(np.corrcoef(found[:, c], expected[:, c])[0, 1]) > 0.99
 
 
 def test_landmark_start_is_the_principal_components_of_complete_rows():
-    Z = starts.landmark_start(X, 2, LocalRun(), RNG, "nan_euclidean", {})
-    P = starts.principal_start(X, 2, LocalRun(), RNG)
+    Z = starts.landmark_start(X, 2, Run(), RNG, "nan_euclidean", {})
+    P = starts.principal_start(X, 2, Run(), RNG)
     np.testing.assert_allclose(np.abs(Z), np.abs(P), atol=1e-7)
     many = np.random.default_rng(1).standard_normal((2500, 3)) * [5, 2, 0.1]  # more rows than landmarks
-    placed = starts.landmark_start(many, 2, LocalRun(), RNG, "nan_euclidean", {})
-    exact = starts.principal_start(many, 2, LocalRun(), RNG)
+    placed = starts.landmark_start(many, 2, Run(), RNG, "nan_euclidean", {})
+    exact = starts.principal_start(many, 2, Run(), RNG)
     for j in range(2):
         assert abs(np.corrcoef(placed[:, j], exact[:, j])[0, 1]) > 0.999
 
@@ -107,9 +107,9 @@ def test_landmark_start_is_the_principal_components_of_complete_rows():
 def test_landmark_start_of_incomplete_rows_is_near_that_of_the_complete_ones():
     holes = X.copy()
     holes[RNG.random(X.shape) < 0.05] = np.nan
-    Z = starts.landmark_start(holes, 2, LocalRun(), RNG, "nan_euclidean", {})
+    Z = starts.landmark_start(holes, 2, Run(), RNG, "nan_euclidean", {})
     assert np.isfinite(Z).all()
-    assert abs(np.corrcoef(Z[:, 0], starts.principal_start(X, 2, LocalRun(), RNG)[:, 0])[0, 1]) > 0.9
+    assert abs(np.corrcoef(Z[:, 0], starts.principal_start(X, 2, Run(), RNG)[:, 0])[0, 1]) > 0.9
 
 
 # --- disconnected graphs ----------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_components_do_not_overlap():
 
 
 def test_rows_are_projected_on_their_principal_axes():
-    Z = ColumnReduction.of(WIDE, 100, LocalRun())(WIDE)
+    Z = ColumnReduction.of(WIDE, 100, Run())(WIDE)
     U, s, _ = np.linalg.svd(WIDE - WIDE.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(np.abs(Z), np.abs(U[:, :100] * s[:100]), atol=1e-6)
 
@@ -143,7 +143,7 @@ def test_rows_are_projected_on_their_principal_axes():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_row_does_not_depend_on_its_batch(dtype):
     rows = WIDE.astype(dtype)
-    reduce = ColumnReduction.of(rows, 100, LocalRun())
+    reduce = ColumnReduction.of(rows, 100, Run())
     Z = reduce(rows)
     assert Z.dtype == dtype
     for part in (slice(0, 1), slice(3, 40), slice(599, 600), slice(100, 500)):
@@ -152,7 +152,7 @@ def test_a_row_does_not_depend_on_its_batch(dtype):
 
 def test_sparse_rows_give_the_same():
     sparse = scipy.sparse.csr_array(np.where(np.abs(WIDE - 5) > 1, WIDE, 0))
-    reduce = ColumnReduction.of(sparse, 20, LocalRun())
+    reduce = ColumnReduction.of(sparse, 20, Run())
     np.testing.assert_allclose(reduce(sparse), reduce(sparse.toarray()), atol=1e-9)
 
 

@@ -20,14 +20,14 @@ from lowland.math.embeddings.kl_divergence import (
 from lowland.math.embeddings.pairs import LocalAdjustment, PairForces, further_pairs, given_pairs, pair_phases
 from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 torch = pytest.importorskip("torch")
 SERIAL = RowBlocks(None, 1)
 RNG = np.random.default_rng(0)
 N = 300
 NEAR = nearest_neighbors(RNG.standard_normal((N, 4)), 9)
-GRAPH = fuzzy_graph(NEAR, LocalRun())
+GRAPH = fuzzy_graph(NEAR, Run())
 Z = (3 * RNG.standard_normal((N, 2))).astype(np.float32)
 STEP = DescentStep(0, 1, 0, {"exaggeration": 1.5})
 X = RNG.standard_normal((600, 6))
@@ -73,7 +73,7 @@ def test_the_repulsion_is_that_of_the_host_on_average():
 @pytest.mark.parametrize("n", [12, N])
 def test_the_value_is_that_of_the_host_on_average(n):
     """A row does not repel itself: at distance zero, that would be the largest term."""
-    graph, places = fuzzy_graph(nearest_neighbors(Z[:n], 5), LocalRun()), Z[:n]
+    graph, places = fuzzy_graph(nearest_neighbors(Z[:n], 5), Run()), Z[:n]
     values = []
     for seed in range(30):
         host = CrossEntropy.of(graph, EdgeForces(1.5, 0.9, 1.0, 5, seed), 100, 1.0)
@@ -164,7 +164,7 @@ def pairs(m):
 @pytest.mark.parametrize("iteration", [5, 201, 212])
 def test_the_gradient_and_the_value_are_those_of_the_host_for_pairs(local, iteration):
     near, mid = pairs(3000), pairs(2000)
-    far = further_pairs(near, 8, 0, LocalRun())
+    far = further_pairs(near, 8, 0, Run())
     adjustment = LocalAdjustment(10.0, 200, near, 3) if local else None
     host = PairForces(near, mid, far, pair_phases((100, 100, 250), 1.0), adjustment)
     other = PairForces(near, mid, far, pair_phases((100, 100, 250), 1.0), adjustment)
@@ -207,7 +207,7 @@ def test_the_check_of_a_divergence_is_that_of_the_host(few, monkeypatch):
 
 
 def test_each_pair_is_listed_at_both_rows():
-    some = further_pairs(pairs(50), 7, 0, LocalRun())
+    some = further_pairs(pairs(50), 7, 0, Run())
     host, device = some.at_both_ends(), some.edges_at_both_ends(torch.as_tensor(Z))
     np.testing.assert_array_equal(host.start, device.start.numpy())
     for a, b in itertools.pairwise(host.start):

@@ -27,7 +27,7 @@ from lowland.math.factors.model import NO_NOISE, FactorModel, FitFactors, in_uni
 from lowland.math.factors.rotations import unrotated
 from lowland.math.spectra.component_rules import Kaiser, ParallelAnalysis
 from lowland.math.statistics.moments import Moments
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((50, 4)) @ rng.standard_normal((4, 4)) + 3
@@ -106,7 +106,7 @@ def test_rules_receive_the_eigenvalues():
     found = of([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(found.spectrum.values, [1.8, 1.0, 0.2], atol=1e-12)
     for rule in (Kaiser(), ParallelAnalysis(20)):
-        assert found.decide(rule, LocalRun()).n_components == 1
+        assert found.decide(rule, Run()).n_components == 1
 
 
 def test_covariances_and_initial_noise_variances_are_recognized():
@@ -208,7 +208,7 @@ def test_the_m_step_recovers_an_exact_model():
     rng = np.random.default_rng(0)
     W, psi = rng.standard_normal((6, 1)) * np.array([[1.0], [10], [1], [1], [1], [0.1]]), rng.uniform(0.5, 1, 6)
     S = W @ W.T + np.diag(psi)
-    fit = FitFactors(1, 1e-6, 1000, LocalRun())
+    fit = FitFactors(1, 1e-6, 1000, Run())
     moments = Moments(1000.0, 1000, np.zeros(6), S * 1000, 1e-30)
     for _ in range(2):  # the second fit starts from the first
         model = fit(moments)

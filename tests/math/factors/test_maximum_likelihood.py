@@ -22,7 +22,7 @@ from lowland.math.factors.maximum_likelihood import (
     most_factors,
 )
 from lowland.math.factors.rotations import ROTATIONS, rotate
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 @pytest.mark.parametrize(("d", "most"), [(2, 0), (3, 1), (6, 3), (24, 17)])
@@ -70,7 +70,7 @@ def test_ill_conditioned_correlations_converge_to_a_maximum(seed):
     d, n = int(rng.integers(4, 14)), int(rng.integers(5, 80))
     k = int(rng.integers(1, most_factors(d) + 1))
     X = rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) * np.exp(rng.standard_normal(d))
-    R, run = np.corrcoef(X, rowvar=0), LocalRun()
+    R, run = np.corrcoef(X, rowvar=0), Run()
     found = by_leading_pairs(Root(R), k, first_uniquenesses(R, k, 1e-4), 1e-4, 0.0, 1000, run)
     assert np.all(np.diff(found.outcome.trace) <= 1e-6)
     further = by_em(Root(R), k, found.uniquenesses, 1e-4, 1e-9, 50, run)
@@ -85,7 +85,7 @@ def test_deviance_and_slope_from_leading_pairs(seed):
     X = rng.standard_normal((6, 9)) + 2 * rng.standard_normal((6, 1))
     C = (X - X.mean(axis=0)) / X.std(axis=0)
     Z = C / np.sqrt(6)
-    x, run, h = np.log(rng.uniform(0.1, 0.9, 9)), LocalRun(), 1e-5
+    x, run, h = np.log(rng.uniform(0.1, 0.9, 9)), Run(), 1e-5
     for root in (Root(Z.T @ Z), Root(Z.T @ Z, Z)):
         here = Leading(x, *root.pairs(x, 2, run))
         L = here.loadings(2)
@@ -101,12 +101,12 @@ R = np.corrcoef((X + np.random.default_rng(2).standard_normal((200, 6))).T)
 
 def test_em_converges_to_the_solution_of_lbfgs():
     psi = np.full(6, 0.5)
-    found = by_em(Root(R), 2, psi, 1e-6, 1e-12, 20_000, LocalRun())
+    found = by_em(Root(R), 2, psi, 1e-6, 1e-12, 20_000, Run())
     assert found.outcome.name == "em"
     assert found.outcome.converged
     assert found.outcome.iterations == len(found.outcome.trace)
     assert np.all(np.diff(found.outcome.trace) <= 1e-12)
-    other = by_leading_pairs(Root(R), 2, psi, 1e-6, 0.0, 100, LocalRun())
+    other = by_leading_pairs(Root(R), 2, psi, 1e-6, 0.0, 100, Run())
     assert other.outcome.name == "lbfgs"
     assert other.outcome.converged
     np.testing.assert_allclose(found.uniquenesses, other.uniquenesses, atol=1e-4)

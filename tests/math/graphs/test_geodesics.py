@@ -25,9 +25,9 @@ from lowland.math.graphs.geodesics import (
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
 from lowland.math.scaling.classical import classical_scaling
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 
 
 # --- geodesic distances -----------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_threads_do_not_change_a_bit(roll):
     found = []
     for threads in (1, 3):
         with lowland.config(threads=threads):
-            found.append(geodesic_distances(graph, LocalRun(), method="D", dtype=np.float32))
+            found.append(geodesic_distances(graph, Run(), method="D", dtype=np.float32))
     assert np.array_equal(*found)
 
 

@@ -28,9 +28,9 @@ from lowland.math.graphs.laplacian import (
 from lowland.math.graphs.nystrom import HeatTo, Nystrom, NystromNearest, check_new_affinities
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 
 
 def path(n):

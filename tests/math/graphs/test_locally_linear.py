@@ -27,9 +27,9 @@ from lowland.math.graphs.locally_linear import (
 )
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 
 
 def error_matrix(W):
@@ -126,7 +126,7 @@ def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
 
 def test_coordinates_are_orthonormal_and_their_errors_are_the_eigenvalues(rng):
     X = rng.random((60, 2))
-    W = weight_matrix(X, nearest_neighbors(X, 6, LocalRun()), LocalRun())
+    W = weight_matrix(X, nearest_neighbors(X, 6, Run()), Run())
     found = lle_coordinates(W, 3)
     M = error_matrix(W)
     np.testing.assert_allclose(found.Z.T @ found.Z, np.eye(3), atol=1e-10)
@@ -251,7 +251,7 @@ def test_threads_do_not_change_a_bit_alignment(rng):
     found = []
     for threads in (1, 3):
         with lowland.config(threads=threads):
-            run = LocalRun()
+            run = Run()
             found.append(tangent_alignment(X, graph, 2, run, kind="ltsa").sum(len(X)))
     np.testing.assert_array_equal(found[0].data, found[1].data)
     np.testing.assert_array_equal(found[0].indices, found[1].indices)

@@ -33,7 +33,7 @@ from lowland.math.ica.whitened_rows import (
     contrast_sums,
     whitened,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 CONTRASTS = {
     "logcosh": (LogCosh(), lambda y: np.log(np.cosh(y))),
@@ -122,7 +122,7 @@ X = RNG.uniform(-1, 1, (200, 4)) @ RNG.standard_normal((4, 4)) + 7
 
 
 def test_rows_are_whitened_and_reconstructed():
-    found = whitened(open_rows(X), LocalRun(), None, exact=True)
+    found = whitened(open_rows(X), Run(), None, exact=True)
     Z = found.white.rows.to_array()
     np.testing.assert_allclose(np.cov(Z.T, bias=True), np.eye(4), atol=1e-10)
     np.testing.assert_allclose(Z @ found.inverse.T + found.mean, X)
@@ -132,9 +132,9 @@ def test_rows_are_whitened_and_reconstructed():
 
 def test_stored_and_recomputed_white_rows_agree():
     W = np.linalg.qr(RNG.standard_normal((4, 4)))[0]
-    held = whitened(open_rows(X), LocalRun(), None, exact=True).white
+    held = whitened(open_rows(X), Run(), None, exact=True).white
     with lowland.config(memory="15kB"):
-        passing = whitened(open_rows([X[:90], X[90:]]), LocalRun(), None, exact=True).white
+        passing = whitened(open_rows([X[:90], X[90:]]), Run(), None, exact=True).white
     assert held.whiten is None
     assert passing.whiten is not None
     Z = held.rows.to_array()
@@ -147,25 +147,25 @@ def test_stored_and_recomputed_white_rows_agree():
 
 def test_columns_in_very_different_units_keep_their_digits():
     units = X * [1.0, 1e-9, 1.0, 1e9]
-    found = whitened(open_rows(units), LocalRun(), None, exact=True)
+    found = whitened(open_rows(units), Run(), None, exact=True)
     assert found.k == 4
     np.testing.assert_allclose(np.cov(found.white.rows.to_array().T, bias=True), np.eye(4), atol=1e-6)
 
 
 def test_the_number_of_directions_with_variance():
     flat = np.column_stack([X, X[:, 0] + X[:, 1]])
-    found = whitened(open_rows(flat), LocalRun(), None, exact=True)
+    found = whitened(open_rows(flat), Run(), None, exact=True)
     assert found.k == 4
     assert "the 5 columns have rank 4" in found.choice.reason
-    found = whitened(open_rows(flat), LocalRun(), 5, exact=True)
+    found = whitened(open_rows(flat), Run(), 5, exact=True)
     assert found.k == 4
     assert "rank 4" in found.choice.reason
     with pytest.raises(DataError, match="constant"):
-        whitened(open_rows(np.ones((5, 2))), LocalRun(), None, exact=True)
+        whitened(open_rows(np.ones((5, 2))), Run(), None, exact=True)
 
 
 def white(X):
-    return whitened(ArrayRows(X), LocalRun(), None, exact=True).white
+    return whitened(ArrayRows(X), Run(), None, exact=True).white
 
 
 def start(k):
@@ -231,7 +231,7 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
             answers.append(unmix_in_parallel(white(X), LogCosh(), start(4), 1e-6, 100).W)
     assert np.array_equal(*answers)
     with lowland.config(memory="250kB"):  # the white rows do not fit in memory: they are whitened in every pass
-        held = whitened(lowland.open_rows([X[:2000], X[2000:]]), LocalRun(), None, exact=True).white
+        held = whitened(lowland.open_rows([X[:2000], X[2000:]]), Run(), None, exact=True).white
         assert held.whiten is not None
         streamed = unmix_in_parallel(held, LogCosh(), start(4), 1e-6, 100).W
     np.testing.assert_allclose(streamed, answers[0], atol=1e-9)

@@ -19,7 +19,7 @@ from lowland.math.ica.pursuit import (
     pursue,
     sphered,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 NAMES = sorted(INDICES)
 EVEN = (np.arange(4000) + 0.5) / 4000
@@ -201,7 +201,7 @@ def test_noise_does_not_depend_on_threads():
     found = []
     for threads in (1, 3):
         with lowland.config(threads=threads):
-            found.append(noise_indices(40, 3, search, 5, np.random.default_rng(0), LocalRun()))
+            found.append(noise_indices(40, 3, search, 5, np.random.default_rng(0), Run()))
     assert np.array_equal(*found)
     assert len(set(found[0])) == 5
 

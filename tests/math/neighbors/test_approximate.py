@@ -13,14 +13,14 @@ from lowland.math.neighbors import approximate
 from lowland.math.neighbors.approximate import approximate_neighbors, measure_recall
 from lowland.math.neighbors.search import nearest_neighbors
 from lowland.math.neighbors.searcher import MetricSpace
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 METRICS = ["euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev", "minkowski"]
 EUCLIDEAN = MetricSpace("euclidean", 2.0)
 
 
 def search(X, k, metric="euclidean", **more):
-    return nearest_neighbors(X, k, LocalRun(), metric=metric, search="approximate", **more)
+    return nearest_neighbors(X, k, Run(), metric=metric, search="approximate", **more)
 
 
 def clusters(rng, n=3000, d=20, dtype=np.float32):
@@ -40,7 +40,7 @@ def test_distances_are_exact_and_most_neighbors_are_found(metric, dtype, rng):
     X = clusters(rng, 1200, 8, dtype)
     params = {"p": 3} if metric == "minkowski" else None
     graph = search(X, 6, metric, params=params)
-    exact = nearest_neighbors(X, 6, LocalRun(), metric=metric, params=params, search="products")
+    exact = nearest_neighbors(X, 6, Run(), metric=metric, params=params, search="products")
     assert graph.search == "approximate"
     assert graph.length.dtype == dtype
     both = [np.isin(a, b, assume_unique=True) for a, b in zip(graph.table()[0], exact.table()[0], strict=True)]
@@ -74,7 +74,7 @@ def test_few_rows_are_searched_exactly(metric, rng):
     st.integers(1, 9),
 )
 def test_laws_of_what_is_found_with_ties_and_duplicates(X, k):
-    indices, lengths = approximate_neighbors(X, k, EUCLIDEAN, LocalRun())
+    indices, lengths = approximate_neighbors(X, k, EUCLIDEAN, Run())
     n = len(X)
     assert indices.shape == lengths.shape == (n, k)
     assert indices.min() >= 0
@@ -113,7 +113,7 @@ def test_a_temporary_file_that_does_not_fit_is_reported(monkeypatch):
 
     monkeypatch.setattr("os.posix_fallocate", full, raising=False)
     with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match=r"No space left on device.*TMPDIR"):
-        LocalRun().scratch((1000, 100), np.float64)
+        Run().scratch((1000, 100), np.float64)
 
 
 def test_constant_columns_change_nothing(rng):
@@ -138,9 +138,7 @@ def test_more_duplicates_than_neighbors_are_found(rng):
 
 
 def test_equal_rows_have_neighbors():
-    indices, distances = nearest_neighbors(
-        np.ones((700, 3)), 4, LocalRun(), search="approximate", takes_equal=True
-    ).table()
+    indices, distances = nearest_neighbors(np.ones((700, 3)), 4, Run(), search="approximate", takes_equal=True).table()
     assert not distances.any()
     assert all(len({i, *row}) == 5 for i, row in enumerate(indices))
 
@@ -162,7 +160,7 @@ def test_a_low_recall_is_reported(rng):
     X = rng.standard_normal((400, 6))
     lengths = np.full((400, 3), 9.0)  # as if only far points had been found
     with pytest.warns(DataWarning, match=r"found only 0% of the true neighbors of 300 sampled rows.*exact search"):
-        recall, (low, high) = measure_recall(X, lengths, EUCLIDEAN, LocalRun(), rng)
+        recall, (low, high) = measure_recall(X, lengths, EUCLIDEAN, Run(), rng)
     assert recall == low == 0
     assert 0 < high < 0.02
 
@@ -170,11 +168,11 @@ def test_a_low_recall_is_reported(rng):
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
 def test_the_interval_contains_the_true_recall(rng):
     X = rng.standard_normal((1500, 40)).astype(np.float32)
-    exact = nearest_neighbors(X, 10, LocalRun(), search="products").table()[1]
+    exact = nearest_neighbors(X, 10, Run(), search="products").table()[1]
     damaged = np.where(rng.random((1500, 1)) < 0.1, np.inf, exact).astype(np.float32)  # a tenth of the rows finds none
     true, hits = np.mean(np.isfinite(damaged)), 0
     for seed in range(60):
-        low, high = measure_recall(X, damaged, EUCLIDEAN, LocalRun(), np.random.default_rng(seed))[1]
+        low, high = measure_recall(X, damaged, EUCLIDEAN, Run(), np.random.default_rng(seed))[1]
         hits += low <= true <= high
     assert hits >= 54
 
@@ -183,13 +181,13 @@ def test_auto_is_approximate_only_where_exact_search_takes_minutes(rng, monkeypa
     assert not approximate.is_too_slow(100_000, 784, EUCLIDEAN)
     assert approximate.is_too_slow(1_000_000, 50, EUCLIDEAN)
     X = rng.standard_normal((600, 40))
-    assert nearest_neighbors(X, 5, LocalRun()).search == "products"
+    assert nearest_neighbors(X, 5, Run()).search == "products"
     monkeypatch.setattr(approximate, "_TOO_SLOW", 1e3)
-    assert nearest_neighbors(X, 5, LocalRun()).search == "approximate"
-    assert nearest_neighbors(X, 5, LocalRun(), metric="manhattan").search == "approximate"
-    assert nearest_neighbors(X, 5, LocalRun(), search="products").search == "products"
-    assert nearest_neighbors(X, 5, LocalRun(), metric="canberra").search == "comparisons"
-    assert nearest_neighbors(X[:, :2], 5, LocalRun()).search == "tree"
+    assert nearest_neighbors(X, 5, Run()).search == "approximate"
+    assert nearest_neighbors(X, 5, Run(), metric="manhattan").search == "approximate"
+    assert nearest_neighbors(X, 5, Run(), search="products").search == "products"
+    assert nearest_neighbors(X, 5, Run(), metric="canberra").search == "comparisons"
+    assert nearest_neighbors(X[:, :2], 5, Run()).search == "tree"
 
 
 def test_metrics_without_approximate_search_are_refused(rng):

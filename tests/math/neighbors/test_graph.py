@@ -12,7 +12,7 @@ from lowland.errors import DataError
 from lowland.math.neighbors.connectivity import ShortestBridges, component_labels, connected, listed_sizes
 from lowland.math.neighbors.graph import NeighborGraph, given_graph
 from lowland.math.neighbors.search import nearest_neighbors
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def links(graph):
@@ -128,7 +128,7 @@ def test_connecting_adds_the_edges_of_smallest_total_length(seed, n, d, metric, 
     count = label.max() + 1
     if count < 2:
         return
-    i, j, length = ShortestBridges(X, metric).spanning(label, LocalRun())
+    i, j, length = ShortestBridges(X, metric).spanning(label, Run())
     assert len(i) == count - 1
     joined = scipy.sparse.coo_array((np.ones(len(i)), (label[i], label[j])), shape=(count, count))
     assert connected_components(joined, directed=False)[0] == 1
@@ -138,14 +138,14 @@ def test_connecting_adds_the_edges_of_smallest_total_length(seed, n, d, metric, 
 
 def test_given_distances_are_connected_like_rows(rng):
     X, label = rng.random((50, 4)), rng.permutation(np.arange(50) % 7)
-    one = ShortestBridges(X).spanning(label, LocalRun())
-    other = ShortestBridges(cdist(X, X), "precomputed").spanning(label, LocalRun())
+    one = ShortestBridges(X).spanning(label, Run())
+    other = ShortestBridges(cdist(X, X), "precomputed").spanning(label, Run())
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
 def test_connect_adds_edges_and_reports_how_many(heaps):
-    graph = nearest_neighbors(heaps, 4, LocalRun())
+    graph = nearest_neighbors(heaps, 4, Run())
     parts = connected(graph, "connect", ShortestBridges(heaps))
     assert (parts.count, len(parts.bridges)) == (3, 2)
     assert (
@@ -161,17 +161,17 @@ def test_connect_adds_edges_and_reports_how_many(heaps):
 
 
 def test_largest_keeps_one_component_and_masks_the_others(heaps):
-    graph = nearest_neighbors(heaps, 4, LocalRun())
+    graph = nearest_neighbors(heaps, 4, Run())
     parts = connected(graph, "largest", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.kept, heaps[:, 0] < 5)
     assert parts.graph.n == 30
     assert len(parts.bridges) == 0
-    alone = nearest_neighbors(heaps[parts.kept], 4, LocalRun()).symmetric()
+    alone = nearest_neighbors(heaps[parts.kept], 4, Run()).symmetric()
     np.testing.assert_array_equal(parts.graph.to, alone.to)
 
 
 def test_ignore_keeps_the_graph_and_error_raises(heaps):
-    graph = nearest_neighbors(heaps, 4, LocalRun())
+    graph = nearest_neighbors(heaps, 4, Run())
     parts = connected(graph, "ignore", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.graph.to, graph.symmetric().to)
     assert parts.count == 3
@@ -206,7 +206,7 @@ def test_components_agree_with_scipy(rng, links):
 
 def test_groups_of_duplicate_rows_are_components_and_are_connected(rng):
     X = np.repeat(rng.random((5, 3)), 8, axis=0)
-    parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestBridges(X))
+    parts = connected(nearest_neighbors(X, 4, Run()), "connect", ShortestBridges(X))
     assert component_labels(parts.graph).max() == 0
     assert parts.sizes.tolist() == [8] * 5
     assert len(parts.bridges) == 4

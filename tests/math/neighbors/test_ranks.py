@@ -5,14 +5,14 @@ import pytest
 
 from lowland.kernels import ranks as kernels
 from lowland.math.neighbors.ranks import PointSet, ShuffledPoints
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def test_shuffling_changes_only_ties(rng):
     X = rng.standard_normal((60, 3))
     side = PointSet.of(X)
     shuffled = ShuffledPoints.of(side)
-    np.testing.assert_array_equal(shuffled.nearest(5, LocalRun()), side.nearest(5, LocalRun()))
+    np.testing.assert_array_equal(shuffled.nearest(5, Run()), side.nearest(5, Run()))
     tied = ShuffledPoints.of(PointSet.of(np.zeros((60, 3))))
     first = tied.order(np.arange(60))[:, 0]
     assert len(np.unique(first)) == 60  # no point is preferred by many rows

@@ -22,7 +22,7 @@ from lowland.math.neighbors.search import (
 )
 from lowland.math.neighbors.searcher import MetricSpace
 from lowland.math.neighbors.torch_search import TorchSearch
-from lowland.run.local import LocalRun, serial_run
+from lowland.run.run import Run, serial_run
 
 METRICS = ["euclidean", "manhattan", "chebyshev", "cosine", "correlation", "sqeuclidean"]
 SEARCHES = ["auto", "tree", "products"]
@@ -46,7 +46,7 @@ def whole_numbers(most_rows=60, most=4):
 @pytest.mark.parametrize("d", [3, 20])
 def test_nearest_neighbors_agree_with_brute_force(rng, metric, search, d):
     X = rng.standard_normal((400, d)) + 2
-    graph = nearest_neighbors(X, 7, LocalRun(), metric=metric, search=search)
+    graph = nearest_neighbors(X, 7, Run(), metric=metric, search=search)
     indices, distances = graph.table()
     order, D = brute(cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric)), 7)
     np.testing.assert_array_equal(indices, order)
@@ -61,7 +61,7 @@ def test_ties_go_to_the_lower_index_in_every_search(X, k, metric):
         X[0] += 1
     order, D = brute(cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric)), k)
     for search in SEARCHES:
-        indices, distances = nearest_neighbors(X, k, LocalRun(), metric=metric, search=search).table()
+        indices, distances = nearest_neighbors(X, k, Run(), metric=metric, search=search).table()
         np.testing.assert_array_equal(distances, D)  # integers are exact
         np.testing.assert_array_equal(indices, order)
 
@@ -74,42 +74,42 @@ def test_values_whose_squares_overflow_are_refused(rng, search, d):
     one_cell[5, 1] = Y[2, 0] = 1e200
     for broken in (one_cell, X * 1e155, X * 1e180):
         with pytest.raises(DataError, match=r"too large to be squared.*Rescale the columns"):
-            nearest_neighbors(broken, 5, LocalRun(), search=search)
+            nearest_neighbors(broken, 5, Run(), search=search)
         with pytest.raises(DataError, match="too large to be squared"):
-            neighbors_within(broken, 1e160, LocalRun(), search=search)
+            neighbors_within(broken, 1e160, Run(), search=search)
         with pytest.raises(DataError, match="too large to be squared"):
             NearestAmong(broken, 5, search=search)(X)
     with pytest.raises(DataError, match="too large to be squared"):
         NearestAmong(X, 5, search=search)(Y)
     for scale in (1e-165, 1e-162):
         with pytest.raises(DataError, match=r"too small to be squared.*Rescale the columns"):
-            nearest_neighbors(X * scale, 5, LocalRun(), search=search)
+            nearest_neighbors(X * scale, 5, Run(), search=search)
         with pytest.raises(DataError, match="too small to be squared"):
-            neighbors_within(X * scale, scale, LocalRun(), search=search)
-    expected = nearest_neighbors(X, 5, LocalRun(), search=search)
+            neighbors_within(X * scale, scale, Run(), search=search)
+    expected = nearest_neighbors(X, 5, Run(), search=search)
     for scale in (1e-150, 1e150):  # these squares neither overflow nor underflow
-        np.testing.assert_array_equal(nearest_neighbors(X * scale, 5, LocalRun(), search=search).to, expected.to)
-    expected = nearest_neighbors(X, 5, LocalRun(), metric="cosine", search=search)
+        np.testing.assert_array_equal(nearest_neighbors(X * scale, 5, Run(), search=search).to, expected.to)
+    expected = nearest_neighbors(X, 5, Run(), metric="cosine", search=search)
     for scale in (1e-165, 1e180):  # angles have no scale, and values that are only added may be large
         np.testing.assert_array_equal(
-            nearest_neighbors(X * scale, 5, LocalRun(), metric="cosine", search=search).to, expected.to
+            nearest_neighbors(X * scale, 5, Run(), metric="cosine", search=search).to, expected.to
         )
-        nearest_neighbors(X * scale, 5, LocalRun(), metric="manhattan", search=search)
+        nearest_neighbors(X * scale, 5, Run(), metric="manhattan", search=search)
     with pytest.raises(DataError, match="too large to be raised to the power 3"):
-        nearest_neighbors(X * 1e110, 5, LocalRun(), metric="minkowski", params={"p": 3}, search=search)
+        nearest_neighbors(X * 1e110, 5, Run(), metric="minkowski", params={"p": 3}, search=search)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("d", [3, 40])
 def test_float32_is_squared_in_float64(rng, search, d):
     X = rng.standard_normal((60, d)).astype(np.float32)
-    one = nearest_neighbors(X, 5, LocalRun(), search=search)
+    one = nearest_neighbors(X, 5, Run(), search=search)
     for scale in (2.0**-100, 2.0**90):
-        other = nearest_neighbors(X * np.float32(scale), 5, LocalRun(), search=search)
+        other = nearest_neighbors(X * np.float32(scale), 5, Run(), search=search)
         np.testing.assert_array_equal(other.to, one.to)
         np.testing.assert_array_equal(other.length, one.length * np.float32(scale))
     with pytest.raises(DataError, match="too large for float32"):
-        nearest_neighbors(X * np.float32(2.0**90), 5, LocalRun(), metric="sqeuclidean", search=search)
+        nearest_neighbors(X * np.float32(2.0**90), 5, Run(), metric="sqeuclidean", search=search)
 
 
 @pytest.mark.parametrize("d", [3, 40])
@@ -118,7 +118,7 @@ def test_the_number_of_threads_changes_no_bit(rng, d):
     answers = []
     for threads in (1, 3):
         with lowland.config(threads=threads):
-            answers.append(nearest_neighbors(X, 5, LocalRun()))
+            answers.append(nearest_neighbors(X, 5, Run()))
     np.testing.assert_array_equal(answers[1].to, answers[0].to)
     np.testing.assert_array_equal(answers[1].length, answers[0].length)
 
@@ -126,7 +126,7 @@ def test_the_number_of_threads_changes_no_bit(rng, d):
 @pytest.mark.parametrize("search", SEARCHES)
 def test_many_duplicate_rows_are_handled(rng, search):
     X = np.repeat(rng.standard_normal((12, 5)), 100, axis=0)[rng.permutation(1200)]
-    indices, distances = nearest_neighbors(X, 9, LocalRun(), search=search).table()
+    indices, distances = nearest_neighbors(X, 9, Run(), search=search).table()
     assert not distances.any()
     order, _ = brute(np.round(cdist(X, X), 12), 9)
     np.testing.assert_array_equal(
@@ -137,8 +137,8 @@ def test_many_duplicate_rows_are_handled(rng, search):
 
 def test_auto_chooses_the_tree_where_it_saves_distances(rng):
     plane = rng.standard_normal((4000, 2)) @ rng.standard_normal((2, 20))
-    assert nearest_neighbors(plane, 5, LocalRun()).search == "tree"
-    assert nearest_neighbors(rng.standard_normal((4000, 20)), 5, LocalRun()).search == "products"
+    assert nearest_neighbors(plane, 5, Run()).search == "tree"
+    assert nearest_neighbors(rng.standard_normal((4000, 20)), 5, Run()).search == "products"
 
 
 def test_any_metric_and_given_distances(rng):
@@ -154,9 +154,9 @@ def test_any_metric_and_given_distances(rng):
     ):  # fmt: skip
         D = cdist(X, X, metric, **params)
         order, lengths = brute(D, 4)
-        found = nearest_neighbors(X, 4, LocalRun(), metric=metric, params=params).table()
+        found = nearest_neighbors(X, 4, Run(), metric=metric, params=params).table()
         np.testing.assert_allclose(found[1], lengths, atol=1e-12)
-        given_ones = nearest_neighbors(D, 4, LocalRun(), metric="precomputed")
+        given_ones = nearest_neighbors(D, 4, Run(), metric="precomputed")
         assert given_ones.search == "given distances"
         np.testing.assert_array_equal(given_ones.table()[0], order)
 
@@ -168,23 +168,23 @@ def test_given_distances_are_checked(rng, broken, words):
     D = cdist(*[rng.random((9, 2))] * 2)
     D[2, 5] = broken
     with pytest.raises(DataError, match=words):
-        nearest_neighbors(D, 3, LocalRun(), metric="precomputed")
+        nearest_neighbors(D, 3, Run(), metric="precomputed")
 
 
 def test_n_neighbors_must_be_less_than_the_number_of_rows(rng):
     with pytest.raises(ParameterError, match=r"9 neighbors per row: the data has 9 rows. Choose at most 8\."):
-        nearest_neighbors(rng.random((9, 2)), 9, LocalRun())
+        nearest_neighbors(rng.random((9, 2)), 9, Run())
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_equal_rows_are_refused(search):
     X = np.full((30, 3), 2.5)
     with pytest.raises(DataError, match="All rows are equal"):
-        nearest_neighbors(X, 3, LocalRun(), search=search)
+        nearest_neighbors(X, 3, Run(), search=search)
     with pytest.raises(DataError, match="All rows are equal"):
-        neighbors_within(X, 1.0, LocalRun(), search=search)
+        neighbors_within(X, 1.0, Run(), search=search)
     with pytest.raises(DataError, match="All given distances are zero"):
-        nearest_neighbors(np.zeros((9, 9)), 3, LocalRun(), metric="precomputed")
+        nearest_neighbors(np.zeros((9, 9)), 3, Run(), metric="precomputed")
 
 
 def test_searching_can_be_stopped(rng):
@@ -195,14 +195,14 @@ def test_searching_can_be_stopped(rng):
         return False
 
     with lowland.config(progress=stop), pytest.raises(lowland.errors.Stopped):
-        nearest_neighbors(rng.standard_normal((9000, 3)), 5, LocalRun())
+        nearest_neighbors(rng.standard_normal((9000, 3)), 5, Run())
     assert events == ["searching neighbors"]
 
 
 def test_tensors_on_the_host_are_searched_as_arrays(rng):
     torch = pytest.importorskip("torch")
     X = rng.standard_normal((200, 4))
-    one, other = nearest_neighbors(X, 5, LocalRun()), nearest_neighbors(torch.asarray(X), 5, LocalRun())
+    one, other = nearest_neighbors(X, 5, Run()), nearest_neighbors(torch.asarray(X), 5, Run())
     np.testing.assert_array_equal(one.to, other.to)
     np.testing.assert_array_equal(one.length, other.length)
 
@@ -213,7 +213,7 @@ def test_exactly_the_points_within_the_radius(rng, metric, search):
     X = rng.integers(0, 5, (150, 4)).astype(float) + 1
     D = cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric))
     radius = float(np.quantile(D, 0.4)) + 1e-9
-    graph = neighbors_within(X, radius, LocalRun(), metric=metric, search=search)
+    graph = neighbors_within(X, radius, Run(), metric=metric, search=search)
     inside = (radius >= D) & ~np.eye(150, dtype=bool)
     np.testing.assert_array_equal(np.diff(graph.start), inside.sum(axis=1))
     for i in range(150):
@@ -226,18 +226,18 @@ def test_exactly_the_points_within_the_radius(rng, metric, search):
 def test_a_radius_that_isolates_points_is_reported_with_a_sufficient_one(rng, search):
     X = np.vstack([rng.random((60, 2)), [[3.0, 3.0]]])
     with pytest.warns(DataWarning, match=r"radius 0.5, 1 of 61 rows has no neighbor. Within (\S+), every") as caught:
-        neighbors_within(X, 0.5, LocalRun(), search=search)
+        neighbors_within(X, 0.5, Run(), search=search)
     enough = float(str(caught[0].message).rpartition("Within ")[2].split(",")[0])
-    assert np.diff(neighbors_within(X, enough, LocalRun(), search=search).start).min() == 1
+    assert np.diff(neighbors_within(X, enough, Run(), search=search).start).min() == 1
     with pytest.raises(DataError, match=r"radius.*no row has a neighbor"):
-        neighbors_within(X, 1e-9, LocalRun(), search=search)
+        neighbors_within(X, 1e-9, Run(), search=search)
 
 
 @pytest.mark.parametrize("search", ["tree", "products"])
 def test_a_radius_beyond_the_memory_budget_is_refused_before_the_search(rng, search):
     X = rng.random((1200, 3))
     with lowland.config(memory="50MB"), pytest.raises(MemoryBudgetError, match="smaller radius"):
-        neighbors_within(X, 5.0, LocalRun(), search=search)
+        neighbors_within(X, 5.0, Run(), search=search)
 
 
 # --- new points -------------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def test_stored_distances_of_new_rows_count_up_to_k_or_within_the_radius():
 
 def test_rows_of_zeros_are_orthogonal_to_others_and_equal_to_each_other():
     X = np.array([[1.0, 0], [2, 0], [0, 0], [0, 0], [0, 3], [1, 3]])
-    indices, distances = nearest_neighbors(X, 2, LocalRun(), metric="cosine").table()
+    indices, distances = nearest_neighbors(X, 2, Run(), metric="cosine").table()
     assert indices[0, 0] == 1
     assert distances[0, 0] == 0
     assert indices[2, 0] == 3
@@ -306,19 +306,17 @@ def test_the_tree_agrees_with_brute_force(both, rng):
     tree, brute = both
     labels, rows = rng.integers(0, 4, 300), rng.permutation(300)[:50]
     for options in ({}, {"rows": rows}, {"labels": labels}, {"rows": rows, "labels": labels}):
-        for mine, theirs in zip(
-            tree.nearest(5, LocalRun(), **options), brute.nearest(5, LocalRun(), **options), strict=True
-        ):
+        for mine, theirs in zip(tree.nearest(5, Run(), **options), brute.nearest(5, Run(), **options), strict=True):
             np.testing.assert_array_equal(mine, theirs)
     Y = rng.random((7, 3)) * 6
     np.testing.assert_array_equal(tree.nearest_to(Y, 4)[0], brute.nearest_to(Y, 4)[0])
-    for mine, theirs in zip(tree.within(1.5, LocalRun()), brute.within(1.5, LocalRun()), strict=True):
+    for mine, theirs in zip(tree.within(1.5, Run()), brute.within(1.5, Run()), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
 def test_the_shortest_edge_from_each_label_to_another(both, rng):
     labels, rows = rng.integers(0, 4, 300), np.arange(300)
-    mine, theirs = (each.nearest_in_other_component(rows, labels, LocalRun())[1] for each in both)
+    mine, theirs = (each.nearest_in_other_component(rows, labels, Run())[1] for each in both)
     for label in range(4):
         assert mine[labels == label].min() == theirs[labels == label].min()
 
@@ -327,7 +325,7 @@ def test_a_tree_computes_few_of_the_distances(rng):
     plane = KDTree(rng.random((3000, 2)), MetricSpace("euclidean", 2.0))
     assert plane.points_measured(5) < 300
     with lowland.config(threads=3):
-        several = plane.nearest(5, LocalRun())
+        several = plane.nearest(5, Run())
     np.testing.assert_array_equal(several[0], plane.nearest(5, serial_run())[0])
 
 
@@ -341,20 +339,20 @@ def test_torch_agrees_with_the_host(rng, metric):
         X = (X + X.T) / 2
     device = TorchSearch(torch.asarray(X), metric)  # the search for tensors on an accelerator
     host = choose_searcher(X, metric, {}, "products", 6)
-    indices, lengths = device.nearest(6, LocalRun())
-    expected = host.nearest(6, LocalRun())
+    indices, lengths = device.nearest(6, Run())
+    expected = host.nearest(6, Run())
     np.testing.assert_array_equal(indices, expected[0])
     np.testing.assert_allclose(lengths, expected[1], rtol=1e-6, atol=1e-12)
     new = device.nearest_to(torch.asarray(X[:5]), 3), host.nearest_to(X[:5], 3)
     np.testing.assert_array_equal(new[0][0], new[1][0])
     radius = float(np.median(lengths[:, -1]))
-    for mine, theirs in zip(device.within(radius, LocalRun()), host.within(radius, LocalRun()), strict=True):
+    for mine, theirs in zip(device.within(radius, Run()), host.within(radius, Run()), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-12)
     labels = np.arange(300) // 100
     rows = np.arange(150)
     np.testing.assert_array_equal(
-        device.nearest_in_other_component(rows, labels, LocalRun())[0],
-        host.nearest_in_other_component(rows, labels, LocalRun())[0],
+        device.nearest_in_other_component(rows, labels, Run())[0],
+        host.nearest_in_other_component(rows, labels, Run())[0],
     )
 
 
@@ -371,13 +369,11 @@ def test_the_nearest_of_another_label(rng, metric):
     labels = rng.integers(0, 5, 40)
     masked = np.where(labels[:, None] == labels[None, :], np.inf, D)
     search = BruteForce(D if metric == "precomputed" else X, metric)
-    indices, lengths = search.nearest(3, LocalRun(), labels=labels)
+    indices, lengths = search.nearest(3, Run(), labels=labels)
     np.testing.assert_array_equal(indices, np.argsort(masked, axis=1, kind="stable")[:, :3])
     np.testing.assert_allclose(lengths, np.sort(masked, axis=1)[:, :3], rtol=1e-12)
-    np.testing.assert_array_equal(
-        search.nearest_in_other_component(np.arange(40), labels, LocalRun())[0], indices[:, 0]
-    )
-    indices, lengths = search.nearest(1, LocalRun(), labels=np.zeros_like(labels))  # no row has another label
+    np.testing.assert_array_equal(search.nearest_in_other_component(np.arange(40), labels, Run())[0], indices[:, 0])
+    indices, lengths = search.nearest(1, Run(), labels=np.zeros_like(labels))  # no row has another label
     assert np.all(indices == -1)
     assert np.all(np.isinf(lengths))
 
@@ -392,7 +388,7 @@ def test_a_function_of_two_rows_is_called_on_one_thread(rng):
         return abs(a[0] - b[0])
 
     with lowland.config(threads=3):
-        BruteForce(rng.random((30, 2)), metric).nearest(2, LocalRun())
+        BruteForce(rng.random((30, 2)), metric).nearest(2, Run())
     assert seen == {threading.get_ident()}
 
 
@@ -403,7 +399,7 @@ def test_a_function_of_two_rows_is_called_on_one_thread(rng):
 def test_products_are_accurate_far_from_the_origin(rng, dtype):
     X = (1e4 + rng.standard_normal((700, 40))).astype(dtype)
     X[350:] += 1e4  # and no shift helps two distant clusters
-    indices, distances = nearest_neighbors(X, 5, LocalRun(), search="products").table()
+    indices, distances = nearest_neighbors(X, 5, Run(), search="products").table()
     order, D = brute(cdist(X.astype(float), X.astype(float)), 5)
     np.testing.assert_array_equal(indices, order)
     np.testing.assert_allclose(distances, D, rtol=1e-6 if dtype == np.float32 else 1e-12)
@@ -477,7 +473,7 @@ def test_new_rows_that_are_not_finite_have_no_neighbors():
 def test_other_labels_and_other_components():
     X = sparse()
     labels = np.arange(150) % 3
-    run, rows = LocalRun(), np.arange(0, 150, 7)
+    run, rows = Run(), np.arange(0, 150, 7)
     found, dense = (choose_searcher(each, "euclidean", {}, "auto", 1) for each in (X, X.toarray()))
     assert isinstance(found, SparseSearch)
     for a, b in zip(*(s.nearest(2, run, rows=rows, labels=labels) for s in (found, dense)), strict=True):

@@ -19,14 +19,14 @@ from lowland.math.networks.training import (
     train_by_lbfgs,
 )
 from lowland.math.optimize.outcome import Divergence
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def batches_of(X, size=8, fraction=0.2, engine=None, window=None, seed=0):
     rows = open_rows(X)
-    columns = LocalRun().fold(rows, double_moments)
+    columns = Run().fold(rows, double_moments)
     held = choose_validation_rows(columns.rows, fraction, 10**6, np.random.default_rng(seed))
-    return MiniBatches(rows, LocalRun(), columns.rows, rounded_scaling(columns), engine or Engine("numpy"), held, size)
+    return MiniBatches(rows, Run(), columns.rows, rounded_scaling(columns), engine or Engine("numpy"), held, size)
 
 
 def test_every_row_is_in_one_batch_or_in_the_validation_set(rng, monkeypatch):
@@ -82,7 +82,7 @@ def linear_problem(dtype, fraction=0.0):
     columns = double_moments(X)
     scaling = rounded_scaling(columns)
     held = choose_validation_rows(200, fraction, 100, rng)
-    rows = MiniBatches(open_rows(X), LocalRun(), 200, scaling, Engine("numpy", dtype=dtype), held, 20)
+    rows = MiniBatches(open_rows(X), Run(), 200, scaling, Engine("numpy", dtype=dtype), held, 20)
     loss = NetworkLoss(Network.of(3, (), 1, (), ("identity", "identity", "identity")))
     Y = scaling.apply(X)
     values = np.linalg.svd(Y - Y.mean(axis=0), compute_uv=False) ** 2
@@ -91,7 +91,7 @@ def linear_problem(dtype, fraction=0.0):
 
 def test_lbfgs_finds_the_optimal_plane():
     rows, loss, least, rng = linear_problem("float64")
-    found = train_by_lbfgs(loss.net.start(rng), loss, rows, TrainingSchedule(500, 100, 1e-9), LocalRun())
+    found = train_by_lbfgs(loss.net.start(rng), loss, rows, TrainingSchedule(500, 100, 1e-9), Run())
     assert found.loss == pytest.approx(least, rel=1e-4)
     assert found.validation_loss is None
     assert found.validation_losses == ()
@@ -102,7 +102,7 @@ def test_lbfgs_finds_the_optimal_plane():
 def test_adam_approaches_the_optimum_and_keeps_the_best_weights():
     rows, loss, least, rng = linear_problem("float32", fraction=0.2)
     schedule = TrainingSchedule(60, 60, 1e-4, 0.05)
-    found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, LocalRun())
+    found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, Run())
     assert found.loss < 1.5 * least < 0.1  # of the variance
     assert found.validation_loss == min(found.validation_losses)
     assert found.validation_loss == pytest.approx(mean_loss(loss, found.theta, [rows.validation_rows()]))
@@ -112,7 +112,7 @@ def test_adam_approaches_the_optimum_and_keeps_the_best_weights():
 def test_a_learning_rate_too_large_diverges():
     rows, loss, _, rng = linear_problem("float32")
     with pytest.raises(Divergence, match="diverged in epoch"):
-        train_by_adam(loss.net.start(rng), loss, rows, None, rng, TrainingSchedule(50, 50, 0.0, 1e12), LocalRun())
+        train_by_adam(loss.net.start(rng), loss, rows, None, rng, TrainingSchedule(50, 50, 0.0, 1e12), Run())
 
 
 def test_learning_rates():

@@ -5,9 +5,9 @@ import pytest
 
 from lowland.math.optimize.gradient_descent import StepSize, descend, descend_by_batches
 from lowland.math.optimize.outcome import Divergence
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 
 
 class LeastSquares:

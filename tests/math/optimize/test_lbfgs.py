@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lowland.math.optimize.lbfgs import Evaluation, _Memory, safeguarded_lbfgs
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 
 
 def test_quasi_newton_minimizes_a_convex_function_monotonically(rng):

@@ -12,7 +12,7 @@ from lowland.data.rows import ArrayRows
 from lowland.math.prototypes.codebook import Codebook, SumByPrototype
 from lowland.math.prototypes.kmeans import RowSample, bounded_passes, farthest_rows, lloyd
 from lowland.math.statistics.rescaling import UniformScaling
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.run.settings import settings as current_settings
 
 
@@ -76,7 +76,7 @@ def test_any_movement_of_the_code_vectors_gives_the_sums_of_a_full_pass(seed, sc
     X, W = rows_and_codes(500, 5, 9, seed)
     X = X.astype(np.float32) if single else X
     rng, rows = np.random.default_rng(seed), ArrayRows(X, most_rows=128)
-    with bounded_passes(rows, LocalRun(), None) as passes:
+    with bounded_passes(rows, Run(), None) as passes:
         for _ in range(4):
             book = Codebook.of(W)
             book = Codebook(replace(book.scaling, shift=np.zeros(5), unit=1.0), W)
@@ -89,7 +89,7 @@ def test_any_movement_of_the_code_vectors_gives_the_sums_of_a_full_pass(seed, sc
 
 def test_threads_change_no_bit():
     X, W = rows_and_codes(40_000, 3, 6)
-    one, three = (lloyd(X, W, max_iter=9, run=LocalRun(replace(current_settings(), threads=t))) for t in (1, 3))
+    one, three = (lloyd(X, W, max_iter=9, run=Run(replace(current_settings(), threads=t))) for t in (1, 3))
     np.testing.assert_array_equal(one.centers, three.centers)
     assert one.outcome.trace == three.outcome.trace
 
@@ -110,9 +110,7 @@ def test_kmeans_plus_plus_picks_distinct_rows(k, seed):
 def test_a_sample_does_not_depend_on_the_order_of_the_rows(rng):
     X = rng.standard_normal((50, 3))
     scaling = UniformScaling(X.mean(axis=0), 2.0)
-    samples = [
-        RowSample.of(ArrayRows(A), LocalRun(), 50, 4, scaling, None, np.random.default_rng(0)) for A in (X, X[::-1])
-    ]
+    samples = [RowSample.of(ArrayRows(A), Run(), 50, 4, scaling, None, np.random.default_rng(0)) for A in (X, X[::-1])]
     np.testing.assert_array_equal(samples[0].Y, samples[1].Y)
     np.testing.assert_allclose(np.sort(samples[0].Y, axis=0), np.sort(scaling.apply(X), axis=0))
 
@@ -121,7 +119,7 @@ def test_a_sample_of_many_rows_needs_a_byte_per_row():
     n = 2_000_000
     rows, scaling = ArrayRows(np.broadcast_to(np.float32(1.5), (n, 1))), UniformScaling(np.zeros(1), 1.0)
     tracemalloc.start()
-    sample = RowSample.of(rows, LocalRun(), n, 2, scaling, None, np.random.default_rng(0))
+    sample = RowSample.of(rows, Run(), n, 2, scaling, None, np.random.default_rng(0))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(sample.Y) < n // 10

@@ -21,7 +21,7 @@ from lowland.math.prototypes.som import (
     train_online,
 )
 from lowland.math.statistics.rescaling import UniformScaling
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def rows(n=200, d=5, seed=0):
@@ -58,7 +58,7 @@ def test_schedules_fall_from_first_to_last(decay):
 def test_an_epoch_follows_the_formula():
     """W = HS / Hc with the rows nearest to each unit, once for every radius of the schedule."""
     X, grid, W = rows(150), Grid(3, 4, "hexagonal"), rows(12, seed=3)
-    found = train_in_batches(ArrayRows(X), LocalRun(), grid, centering_scaling(W), W, Schedule(3, (2.0, 0.8)))
+    found = train_in_batches(ArrayRows(X), Run(), grid, centering_scaling(W), W, Schedule(3, (2.0, 0.8)))
     for radius in decay_value((2.0, 0.8), np.array([0, 0.5, 1]), "exponential"):
         first = cdist(X, W).argmin(axis=1)
         H = nearness(cdist(grid.positions, grid.positions) ** 2, radius, "gaussian")
@@ -67,7 +67,7 @@ def test_an_epoch_follows_the_formula():
     np.testing.assert_allclose(found.prototypes, W, atol=1e-9)
     assert found.outcome.trace[-1] == pytest.approx(cdist(X, W).min(axis=1).mean())
     assert (found.outcome.iterations, found.radii[0], found.radii[-1]) == (3, 2.0, pytest.approx(0.8))
-    assert map_errors(ArrayRows(X), LocalRun(), W, grid).quantization == pytest.approx(found.outcome.trace[-1])
+    assert map_errors(ArrayRows(X), Run(), W, grid).quantization == pytest.approx(found.outcome.trace[-1])
 
 
 def trained_row_by_row(X, order, W, grid, radii, rates, kind):
@@ -88,7 +88,7 @@ def test_online_training_agrees_with_a_plain_loop(topology, kind, dtype):
     start = rows(20, seed=4).astype(dtype)
     schedule = Schedule(2, (2.5, 0.6), (0.4, 0.05), "linear", kind)
     scaling = centering_scaling(start.astype(float))
-    found = train_online(ArrayRows(X), LocalRun(), grid, scaling, start, schedule, np.random.default_rng(0))
+    found = train_online(ArrayRows(X), Run(), grid, scaling, start, schedule, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     order = np.concatenate([rng.permutation(120), rng.permutation(120)])
     t = np.arange(240) / 239

@@ -15,9 +15,9 @@ from lowland.math.scaling.classical import Eigenvalues, Placement, additive_cons
 from lowland.math.spectra import leading as spectral
 from lowland.math.spectra import operators
 from lowland.math.spectra.operators import DoubleCentered
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 
 
 def geodesics(n, seed=0):

@@ -13,9 +13,9 @@ from lowland.math.scaling.majorization import MetricStress, ScalingProblem, mini
 from lowland.math.scaling.new_points import LeastStressPlacement, _by_squares, least_stress_points, place_at_once
 from lowland.math.scaling.nonmetric import NonmetricStress, nonmetric_scaling
 from lowland.math.scaling.sammon import merge_duplicates, sammon_coordinates
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 TRIANGLE = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
 
 
@@ -100,7 +100,7 @@ def test_the_gradient_agrees_with_finite_differences(rng):
     D, Z = cdist(*[rng.standard_normal((7, 4))] * 2), rng.standard_normal((7, 2))
     W = rng.random((7, 7))
     for weights in (None, W + W.T):
-        stress = NonmetricStress.of(D, weights, "primary", np.full((7, 1), 7.0), LocalRun())
+        stress = NonmetricStress.of(D, weights, "primary", np.full((7, 1), 7.0), Run())
         gradient = approx_fprime(Z.ravel(), lambda z, f=stress: f(z.reshape(7, 2)).value, 1e-7)
         np.testing.assert_allclose(stress(Z).gradient.ravel(), gradient, atol=1e-5)
 

@@ -20,9 +20,9 @@ from lowland.math.scaling.stress import (
     stress_gradient,
     weight_sums,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-RUN = LocalRun()
+RUN = Run()
 TRIANGLE = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
 
 

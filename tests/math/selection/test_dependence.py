@@ -22,7 +22,7 @@ from lowland.math.selection.dependence import (
     standardized,
 )
 from lowland.math.statistics.labels import Target
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 @pytest.mark.parametrize(("n", "power"), [(6, 1), (29, 1), (60, 9)])
@@ -31,7 +31,7 @@ def test_few_or_dominant_rows_get_their_p_values_from_permutations(n, power):
     x, y = rng.standard_normal((n, 3)) ** power, rng.standard_normal(n) ** power
     measure = DistanceCorrelation.to(Target(y, None))
     columns = ColumnReader(np.column_stack([x, y]))
-    found, permuted = (column_scores(columns, measure, LocalRun(), count).pvalues for count in (0, 999))
+    found, permuted = (column_scores(columns, measure, Run(), count).pvalues for count in (0, 999))
     np.testing.assert_allclose(found, permuted, atol=0.2)  # ten hits estimate a fraction to about a third of itself
     if n > 6:
         assert found[-1] == permuted[-1] == 0.001  # no permutation reaches the correlation of a column with itself
@@ -45,7 +45,7 @@ def found(measure, x):
 def test_permutations_by_hand():
     """Of six orders of three rows two are as strongly correlated as the order itself."""
     x = np.array([1.0, 2.0, 3.0])
-    found = column_scores(ColumnReader(np.column_stack([x, np.ones(3)])), Spearman.to(x), LocalRun(), 1000)
+    found = column_scores(ColumnReader(np.column_stack([x, np.ones(3)])), Spearman.to(x), Run(), 1000)
     assert found.values.tolist() == [1, 0]
     assert found.pvalues[0] == pytest.approx(1 / 3, abs=0.05)
     assert found.pvalues[1] == 1
@@ -181,7 +181,7 @@ def test_p_values_of_independent_columns_are_not_too_small(n, kind):
     for _ in range(8):
         X = np.column_stack([rng.permutation(COLUMNS[kind](rng, n).astype(float)) for _ in range(10)])
         measure = DistanceCorrelation.to(Target(X[:, 0], None))
-        p += column_scores(ColumnReader(X[:, 1:]), measure, LocalRun()).pvalues.tolist()
+        p += column_scores(ColumnReader(X[:, 1:]), measure, Run()).pvalues.tolist()
     for level in (0.01, 0.05, 0.2):
         assert np.mean(np.array(p) <= level) <= level + 4 * np.sqrt(level / len(p))
 

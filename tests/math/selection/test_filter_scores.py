@@ -17,7 +17,7 @@ from lowland.math.selection.filter_scores import (
     mrmr,
     ranked,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def test_the_statistic_is_chosen_by_the_target():
@@ -57,13 +57,13 @@ def covariances(X, y):
 
 
 def test_scores_and_p_values():
-    found = function_scores(covariances, X, Y, LocalRun())
+    found = function_scores(covariances, X, Y, Run())
     assert found.values.tolist() == [2, 0, -5]
     assert found.pvalues is None
     assert found.constant.tolist() == [False, True, False]
-    with_p = function_scores(lambda X, y: (covariances(X, y), np.array([0.1, np.nan, 0.9])), X, Y, LocalRun())
+    with_p = function_scores(lambda X, y: (covariances(X, y), np.array([0.1, np.nan, 0.9])), X, Y, Run())
     assert with_p.pvalues.tolist() == [0.1, 1, 0.9]
-    permuted = function_scores(covariances, X, Y, LocalRun(), 600)
+    permuted = function_scores(covariances, X, Y, Run(), 600)
     assert permuted.pvalues[0] == pytest.approx(1 / 6, abs=0.05)  # one of six permutations scores as high
 
 

@@ -25,7 +25,7 @@ from lowland.math.selection.lasso_path import (
 )
 from lowland.math.statistics.labels import Target
 from lowland.math.statistics.moments import Moments
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 from .cases import lasso_table
 
@@ -91,7 +91,7 @@ def test_regression_needs_only_moments_and_classification_or_wide_tables_need_ro
 
     def sample(X, y, kind):
         target = Target.of(y, kind).standardized()
-        return sample_of(open_rows(X), LocalRun(), target, lambda parts: layout, standardize=True)
+        return sample_of(open_rows(X), Run(), target, lambda parts: layout, standardize=True)
 
     assert isinstance(sample(X, y, "numbers"), MomentsSample)
     assert isinstance(sample(X, np.arange(30) % 2, "classes"), RowsSample)

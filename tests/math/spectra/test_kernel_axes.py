@@ -18,10 +18,10 @@ from lowland.math.spectra.kernel_axes import (
     landmark_axes,
 )
 from lowland.math.spectra.preimages import FixedPointPreImages
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 X = np.random.default_rng(0).standard_normal((30, 3)) @ np.diag([3.0, 2.0, 1.0]) + 4
-rbf, run = KernelWith(X, "rbf", 0.1), LocalRun()
+rbf, run = KernelWith(X, "rbf", 0.1), Run()
 
 
 def test_the_matrix_alone_the_rows_and_numpy_agree():
@@ -65,7 +65,7 @@ def test_invalid_requests_are_refused():
 
 
 CLOUD = np.random.default_rng(0).standard_normal((40, 3)) + 2
-run, wanted = LocalRun(), FeatureSpaceRequest(2)
+run, wanted = Run(), FeatureSpaceRequest(2)
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly", "linear"])
@@ -82,7 +82,7 @@ def test_all_rows_as_landmarks_give_the_exact_axes(name):
 
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, 60)
-CIRCLE, run = np.column_stack([np.cos(angle), np.sin(angle)]), LocalRun()
+CIRCLE, run = np.column_stack([np.cos(angle), np.sin(angle)]), Run()
 
 
 def fixed_point(k):

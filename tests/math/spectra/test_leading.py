@@ -17,19 +17,19 @@ from lowland.math.spectra.operators import (
     centered_transposed_product,
     times_rows,
 )
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def test_power_method_converges_at_the_ratio_of_eigenvalues():
     S = np.diag(np.concatenate([[10.0], 5 * np.ones(3), np.linspace(1, 0.1, 40)]))
-    pairs = leading_eigenpairs(S, 1, run=LocalRun(), solver="power", options=Iteration(oversamples=0, tol=1e-10))
+    pairs = leading_eigenpairs(S, 1, run=Run(), solver="power", options=Iteration(oversamples=0, tol=1e-10))
     ratios = np.array(pairs.trace[6:16]) / np.array(pairs.trace[5:15])
     np.testing.assert_allclose(ratios, 0.5, rtol=0.02)  # residuals fall by 5/10 a step
     assert pairs.converged
 
 
 def test_a_two_by_two_matrix_by_hand():
-    pairs = leading_eigenpairs(np.array([[2.0, 1.0], [1.0, 2.0]]), 2, run=LocalRun())
+    pairs = leading_eigenpairs(np.array([[2.0, 1.0], [1.0, 2.0]]), 2, run=Run())
     np.testing.assert_allclose(pairs.values, [3.0, 1.0])
     np.testing.assert_allclose(pairs.vectors, np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2))
 
@@ -37,7 +37,7 @@ def test_a_two_by_two_matrix_by_hand():
 def test_some_pairs_of_nearly_equal_eigenvalues():
     """LAPACK's driver for some pairs may return none of a matrix this near to the identity."""
     A = np.eye(200) - 1 / 200
-    pairs = leading_eigenpairs(A, 3, run=LocalRun(), solver="eigh")
+    pairs = leading_eigenpairs(A, 3, run=Run(), solver="eigh")
     np.testing.assert_allclose(pairs.values, 1.0)
     np.testing.assert_allclose(A @ pairs.vectors, pairs.vectors, atol=1e-12)
 
@@ -49,7 +49,7 @@ def test_every_solver_finds_the_same_pairs(solver):
     values = 2.0 ** -np.arange(80)
     A = Q * values @ Q.T
     steps = 40 if solver == "subspace" else None
-    pairs = leading_eigenpairs(A, 4, run=LocalRun(), solver=solver, options=Iteration(max_iter=steps))
+    pairs = leading_eigenpairs(A, 4, run=Run(), solver=solver, options=Iteration(max_iter=steps))
     assert pairs.converged
     np.testing.assert_allclose(pairs.values, values[:4], rtol=1e-9)
     np.testing.assert_allclose(pairs.vectors, fix_signs(Q[:, :4]), atol=1e-6)
@@ -63,7 +63,7 @@ def test_every_solver_finds_the_same_pairs(solver):
 
     if solver != "eigh":
         options = Iteration(max_iter=steps, like_array=np.zeros((1, 80)))
-        applied = leading_eigenpairs(Operator(), 4, run=LocalRun(), solver=solver, options=options)
+        applied = leading_eigenpairs(Operator(), 4, run=Run(), solver=solver, options=options)
         np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
 
 
@@ -72,7 +72,7 @@ def test_every_solver_finds_the_same_pairs(solver):
 def test_iterations_do_not_depend_on_the_unit_of_the_matrix(solver, unit):
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
     A = Q * 2.0 ** -np.arange(40) @ Q.T
-    one, other = (leading_eigenpairs(u * A, 3, run=LocalRun(), solver=solver) for u in (1, unit))
+    one, other = (leading_eigenpairs(u * A, 3, run=Run(), solver=solver) for u in (1, unit))
     np.testing.assert_array_equal(other.values, unit * one.values)
     np.testing.assert_array_equal(other.vectors, one.vectors)
 
@@ -87,11 +87,11 @@ def test_signs_are_fixed_by_the_first_of_the_largest_entries():
 
 def test_negative_eigenvalues_of_a_definite_matrix_are_rounding_errors():
     A = np.diag([1.0, -1e-17, -0.5])
-    assert leading_eigenpairs(A, 3, run=LocalRun()).values.tolist() == [1.0, 0.0, 0.0]
-    assert leading_eigenpairs(A, 3, run=LocalRun(), definite=False).values.tolist() == [1.0, -1e-17, -0.5]
+    assert leading_eigenpairs(A, 3, run=Run()).values.tolist() == [1.0, 0.0, 0.0]
+    assert leading_eigenpairs(A, 3, run=Run(), definite=False).values.tolist() == [1.0, -1e-17, -0.5]
     assert all_eigenvalues(A).tolist() == [1.0, -1e-17, -0.5]
     with pytest.raises(ParameterError, match=r"4 eigenpairs.*size 3.*1 to 3"):
-        leading_eigenpairs(A, 4, run=LocalRun())
+        leading_eigenpairs(A, 4, run=Run())
 
 
 def test_the_basis_of_a_null_space_is_unique():
@@ -99,7 +99,7 @@ def test_the_basis_of_a_null_space_is_unique():
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     A = Q[:, :2] * [3.0, 2.0] @ Q[:, :2].T
-    pairs = leading_eigenpairs(A, 5, run=LocalRun())
+    pairs = leading_eigenpairs(A, 5, run=Run())
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     turned = replace(pairs, vectors=np.hstack([pairs.vectors[:, :2], pairs.vectors[:, 2:] @ turn]))
     one, other = (with_null_space(p, 5, 1e-12) for p in (pairs, turned))
@@ -110,7 +110,7 @@ def test_the_basis_of_a_null_space_is_unique():
 
 rng = np.random.default_rng(0)
 X, V = rng.standard_normal((30, 5)) + 10, rng.standard_normal((5, 2))
-mean, scale, run = X.mean(axis=0), X.std(axis=0), LocalRun()
+mean, scale, run = X.mean(axis=0), X.std(axis=0), Run()
 C = (X - mean) / scale
 
 

@@ -21,7 +21,7 @@ from lowland.math.spectra.probabilistic_axes import FitComponents, axes_of_incom
 from lowland.math.spectra.whitening_matrices import whitening_matrix
 from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.math.statistics.moments import ColumnMoments, Moments
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 X = np.random.default_rng(0).standard_normal((40, 6)) @ np.diag([5.0, 4, 3, 2, 1, 0.5]) + 3
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized", "auto"]
@@ -50,7 +50,7 @@ def test_every_solver_finds_the_axes_of_the_covariance(solver, scale):
     S = np.corrcoef(X.T) if scale else np.cov(X.T)
     expected = principal_axes_of_covariance(S, 3)
     for rows in (open_rows(X), open_rows([X[:9], X[9:]])):
-        axes = principal_axes(rows, LocalRun(), Fixed(3), solver=solver, scale=scale)
+        axes = principal_axes(rows, Run(), Fixed(3), solver=solver, scale=scale)
         np.testing.assert_allclose(axes.pairs.values[:3], expected.values, rtol=1e-8)
         np.testing.assert_allclose(axes.pairs.vectors[:, :3], expected.vectors, atol=1e-5)
         assert axes.discarded == pytest.approx(np.trace(S) - expected.values.sum())
@@ -61,16 +61,16 @@ def test_wide_tables_are_solved_by_the_gram_matrix_of_the_rows():
     wide = X.T.copy()  # 6 rows of 40 columns
     S = np.cov(wide.T)
     for given in (wide, scipy.sparse.csr_matrix(wide)):
-        axes = principal_axes(open_rows(given), LocalRun(), Fixed(4), solver="covariance_eigh")
+        axes = principal_axes(open_rows(given), Run(), Fixed(4), solver="covariance_eigh")
         np.testing.assert_allclose(axes.pairs.values, np.linalg.eigvalsh(S)[::-1][:4], rtol=1e-10)
         np.testing.assert_allclose(S @ axes.pairs.vectors, axes.pairs.vectors * axes.pairs.values, atol=1e-8)
 
 
 def test_too_many_components_and_too_large_tables_are_refused():
     with pytest.raises(ParameterError, match=r"must be between 1 and 6 \(min\(n_samples, n_features\)=6\)"):
-        principal_axes(open_rows(X), LocalRun(), Fixed(7))
+        principal_axes(open_rows(X), Run(), Fixed(7))
     with pytest.raises(DataTypeError, match=r"'full'.*sparse.*covariance_eigh"):
-        principal_axes(open_rows(scipy.sparse.csr_matrix(X)), LocalRun(), Fixed(2), solver="full")
+        principal_axes(open_rows(scipy.sparse.csr_matrix(X)), Run(), Fixed(2), solver="full")
     with pytest.raises(DataError, match="overflow to infinity"):
         _ = ColumnMoments(3.0, 3, np.zeros(2), np.array([np.inf, 1.0]), 0.0).variances
 
@@ -84,15 +84,15 @@ def test_the_solver_is_chosen_by_size_and_budget():
 
 
 def test_singular_vectors_of_rows_that_are_not_centered():
-    pairs, _, outcome = singular_axes(open_rows(X), LocalRun(), 2, solver="arpack", options=SolverOptions())
+    pairs, _, outcome = singular_axes(open_rows(X), Run(), 2, solver="arpack", options=SolverOptions())
     _, s, Vt = np.linalg.svd(X, full_matrices=False)
     np.testing.assert_allclose(pairs.values, s[:2] ** 2)
     np.testing.assert_allclose(np.abs(pairs.vectors.T), np.abs(Vt[:2]), atol=1e-10)
     assert outcome.name == "covariance_eigh"
-    far, _, _ = singular_axes(open_rows(X + 1e7), LocalRun(), 2, solver="arpack", options=SolverOptions())
+    far, _, _ = singular_axes(open_rows(X + 1e7), Run(), 2, solver="arpack", options=SolverOptions())
     np.testing.assert_allclose(far.values[1], np.linalg.svd(X + 1e7)[1][1] ** 2, rtol=1e-6)
     with pytest.raises(ParameterError, match=r"must be <= n_features\(6\)"):
-        singular_axes(open_rows(X), LocalRun(), 7, solver="arpack", options=SolverOptions())
+        singular_axes(open_rows(X), Run(), 7, solver="arpack", options=SolverOptions())
 
 
 def table(n=300, d=6):
@@ -102,7 +102,7 @@ def table(n=300, d=6):
 
 def test_the_m_step_is_probabilistic_pca():
     X = table()
-    model = FitComponents(2, np.ones(6), LocalRun())(Moments.of(X))
+    model = FitComponents(2, np.ones(6), Run())(Moments.of(X))
     values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
     noise = values[:4].mean()
     S = (vectors[:, 4:] * (values[4:] - noise)) @ vectors[:, 4:].T + noise * np.eye(6)
@@ -122,7 +122,7 @@ def test_a_model_without_noise_stays_finite():
 def test_a_rule_decides_and_the_fit_has_as_many_components(rule):
     X = table()
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
-    axes = axes_of_incomplete_rows(open_rows(X), LocalRun(), rule, AvailableColumns.of(X), tol=1e-8)
+    axes = axes_of_incomplete_rows(open_rows(X), Run(), rule, AvailableColumns.of(X), tol=1e-8)
     k = axes.choice.n_components
     assert k <= 2
     assert axes.pairs.vectors.shape[1] >= k

@@ -17,14 +17,14 @@ import lowland
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.math.spectra import trailing
 from lowland.math.spectra.trailing import Costs, TrailingProblem, root_inverse, trailing_eigenpairs
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 from lowland.run.settings import settings as current_settings
 
-RUN = LocalRun()
+RUN = Run()
 
 
 def run_with(**changes):
-    return LocalRun(replace(current_settings(), **changes))
+    return Run(replace(current_settings(), **changes))
 
 
 def smallest(A, k, run=RUN, seed=0, **options):
@@ -325,7 +325,7 @@ def test_it_is_the_pseudo_inverse_up_to_constants(rng, columns):
     E = errors_of_random_weights(120)
     b = rng.standard_normal((120, *columns))
     b -= b.mean(axis=0)
-    solve = root_inverse(E, LocalRun())
+    solve = root_inverse(E, Run())
     x = solve(b)
     expected = np.linalg.pinv((E.T @ E).toarray(), hermitian=True) @ b
     np.testing.assert_allclose(x - x.mean(axis=0), expected, atol=1e-7 * np.abs(expected).max())
@@ -336,7 +336,7 @@ def test_a_further_null_vector_is_noticed():
     n = 50
     W = sparse.diags_array([np.full(n - 1, 0.5), np.full(n - 1, 0.5)], offsets=[-1, 1]).tolil()
     W[0, [1, 2]], W[n - 1, [n - 2, n - 3]] = (2, -1), (2, -1)
-    solve = root_inverse((sparse.eye_array(n) - W).tocsr(), LocalRun())
+    solve = root_inverse((sparse.eye_array(n) - W).tocsr(), Run())
     assert solve is None or not np.abs(solve(np.arange(n) - (n - 1) / 2)).max() < 1e10
 
 
@@ -348,7 +348,7 @@ def test_a_stop_during_the_factorization_is_no_failure_of_it(monkeypatch, method
     E = errors_of_random_weights(30)
     try:
         with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
-            root_inverse(E, LocalRun()) if method == "root" else smallest(path(600), 2, solver="arpack")
+            root_inverse(E, Run()) if method == "root" else smallest(path(600), 2, solver="arpack")
     finally:
         release.set()
 

@@ -8,7 +8,7 @@ from lowland.math.spectra.probabilistic_axes import FitComponents, independent_c
 from lowland.math.statistics import latent_gaussian
 from lowland.math.statistics.available_cases import AvailableColumns
 from lowland.math.statistics.latent_gaussian import ExpectRows, ImputeRows, LatentModel, expectation_maximization
-from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
 
 def by_definition(X, S, mean):
@@ -70,7 +70,7 @@ def table(n=600, d=8, k=2, fraction=0.3, seed=0):
 
 
 def fit(X, k, tol=1e-10):
-    rows, run = open_rows(X), LocalRun()
+    rows, run = open_rows(X), Run()
     start = independent_columns(AvailableColumns.of(X))
     return expectation_maximization(rows, run, start, FitComponents(k, np.ones(X.shape[1]), run), tol=tol)
 

@@ -36,7 +36,6 @@ from lowland.math.distances.metrics import (
 from lowland.math.distances.sparse_rows import distances as sparse_distances
 from lowland.math.distances.sparse_rows import finite_rows
 from lowland.math.statistics.rescaling import largest_of, unit_of
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 _ROUNDED = 1e-12  # fraction of the longest distance below which a negative one is rounding error
@@ -325,7 +324,7 @@ def dissimilarities(
     X = rows.to_array() if given else run.to_array(rows, owner)  # in a given matrix, NaN is allowed
     n = X.shape[0]
     single = X.dtype == xp_of(X).float32 or (n > SINGLE_ABOVE and not given and unit_of(X, single=True) == 1)
-    local = LocalRun()
+    local = Run()
     if given:
         D, kept_rows = check_distances(X, missing=missing), None
     else:

@@ -22,7 +22,6 @@ from lowland.kernels.tsne import attract, calibrate, edge_denominators
 from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, RowBlocks, TensorEdges, on_device, row_blocks
 from lowland.math.embeddings.repulsion import CROWD, ExactRepulsion, GridRepulsion, Repulsion, sample_total
 from lowland.math.neighbors.graph import NeighborGraph, describe_fault
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _TOLERANCE = 1e-7  # of the entropy
@@ -72,7 +71,7 @@ def gaussian_affinities(
     In each row they are proportional to exp(-b d²), with b such that the entropy is the logarithm of the perplexity.
     Several perplexities: the average of their affinities. They stay on the device of ``home`` if kernels run there.
     """
-    P = graph.matrix(conditional_affinities(graph, perplexity, run or LocalRun()))
+    P = graph.matrix(conditional_affinities(graph, perplexity, run or Run()))
     return TensorAffinities.averaged(P, home) if has_kernels(home) else joint_affinities(P)
 
 
@@ -97,7 +96,7 @@ def mean_width(graph: NeighborGraph, perplexity: float) -> float:
     precision: (H + log q) / (sum p d² - d²).
     """
     start, square = graph.start, np.square(graph.length, dtype=np.float64)
-    p = conditional_affinities(graph, perplexity, LocalRun())
+    p = conditional_affinities(graph, perplexity, Run())
     first = start[:-1][np.diff(start) > 0]
     surprise = np.log(p, where=p > 0, out=np.zeros_like(p))
     excess = np.add.reduceat(p * square, first) - square[first]  # neighbors are sorted, nearest first

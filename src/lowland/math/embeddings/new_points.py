@@ -32,7 +32,7 @@ from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, Spl
 from lowland.math.embeddings.starts import ColumnReduction
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong, edges_to_points, inverse_distances, k_smallest
-from lowland.run.local import serial_run
+from lowland.run.run import serial_run
 
 EPOCHS = 100  # for new rows, whatever their number
 _STEPS = 50  # of a new row

@@ -17,7 +17,6 @@ from lowland.arrays.linalg import eigh
 from lowland.math.factors.likelihood_searches import FactorEstimate, Root, by_em, by_leading_pairs
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.component_rules import ComponentChoice
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _BETTER = 1e-9  # by which a later initialization must be better, so that rounding does not decide
@@ -101,7 +100,7 @@ def factor_loadings(
     array([0.9, 0.8, 0.7])
     """
     root = R if isinstance(R, Root) else Root(np.asarray(R, dtype=np.float64))
-    run = LocalRun() if run is None else run
+    run = Run() if run is None else run
     d, rng = len(root.R), rng if rng is not None else np.random.default_rng(0)
     if k == 0:  # Σ = Ψ = I
         outcome = Outcome("none", "", 1, True, (float(d),))

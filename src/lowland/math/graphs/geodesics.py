@@ -28,7 +28,6 @@ from lowland.math.spectra.leading import Iteration, Solver, leading_eigenpairs
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.statistics.rescaling import unit_of
 from lowland.math.statistics.sampling import evenly_spread
-from lowland.run.local import LocalRun
 from lowland.run.memory import release
 from lowland.run.progress import in_one_call
 from lowland.run.run import Run
@@ -131,7 +130,7 @@ def geodesic_distances(
            [1., 0., 2.],
            [3., 2., 0.]])
     """
-    run = run or LocalRun()
+    run = run or Run()
     graph = graph if isinstance(graph, NeighborGraph) else given_graph(graph).symmetric()
     n = graph.n
     dtype = np.dtype(dtype or (graph.length.dtype if n <= IN_DOUBLE else np.float32))
@@ -309,7 +308,7 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
     The embedding is classical scaling of D, (s, s). Dimensions without a positive eigenvalue add nothing.
     """
     s, D = len(D), D / D.dtype.type(unit_of(D))  # correlations do not depend on the unit
-    run = LocalRun()
+    run = Run()
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
     solver: Solver = "eigh" if s <= _FEW else "krylov"
     pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, options=Iteration(tol=_TOL))

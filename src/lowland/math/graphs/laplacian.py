@@ -24,7 +24,6 @@ from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.leading import Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import times_rows
 from lowland.math.spectra.trailing import Solver, trailing_eigenpairs
-from lowland.run.local import LocalRun
 from lowland.run.progress import pulsed_slices
 from lowland.run.run import Run
 
@@ -291,7 +290,7 @@ def laplacian_eigenmaps(
     >>> (found.Z[:, 0].round(4) + 0.0).tolist(), found.eigenvalues.round(4).tolist()
     ([0.7071, 0.0, -0.7071], [1.0])
     """
-    run, rng = run or LocalRun(), rng or np.random.default_rng(0)
+    run, rng = run or Run(), rng or np.random.default_rng(0)
     labels = affinity_components(W) if labels is None else labels
     L = Laplacian.of(W, run, normalized=normalized)
     modes = slowest_modes(L, k, run, label=labels, rng=rng, drop_first=drop_first, solver=solver, tol=tol, home=home)
@@ -363,7 +362,7 @@ def diffusion_coordinates(
     >>> found.eigenvalues.round(4).tolist(), found.Z[:, 0].round(4).tolist()
     ([0.5], [0.5, -0.5])
     """
-    run, rng = run or LocalRun(), rng or np.random.default_rng(0)
+    run, rng = run or Run(), rng or np.random.default_rng(0)
     labels = affinity_components(W, loops=True) if labels is None else labels
     g = Laplacian.of(W, run, loops=True).degree ** -alpha  # q^-α
     L = Laplacian.of(W, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)

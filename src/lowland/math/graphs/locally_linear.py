@@ -22,7 +22,6 @@ from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import NearestAmong
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.trailing import Solver, trailing_eigenpairs
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 _NUMBERS = 1 << 21  # in a dense table of sparse rows
@@ -185,7 +184,7 @@ def coordinates_of_errors(
 
     ``root`` is a sparse E with M = E'E, where it is known.
     """
-    run, rng = run or LocalRun(), rng or np.random.default_rng(0)
+    run, rng = run or Run(), rng or np.random.default_rng(0)
     pairs = trailing_eigenpairs(
         M, k, run, rng=rng, skip=1, root=root, solver=solver, tol=tol, max_iter=max_iter, home=home
     )

@@ -13,7 +13,6 @@ from lowland.arrays.namespace import Array
 from lowland.data.rows import ArrayRows
 from lowland.math.ica.whitened_rows import Contrast, LogCosh, WhiteRows
 from lowland.math.optimize.outcome import Outcome, iteration_limit
-from lowland.run.local import LocalRun
 from lowland.run.progress import pulse
 from lowland.run.run import Run
 
@@ -85,7 +84,7 @@ def unmixing_matrix(
     array([[0.8, 0.6],
            [0.6, 0.8]])
     """
-    white = Z if isinstance(Z, WhiteRows) else WhiteRows(ArrayRows(Z), LocalRun() if run is None else run)
+    white = Z if isinstance(Z, WhiteRows) else WhiteRows(ArrayRows(Z), Run() if run is None else run)
     W = np.eye(white.rows.d) if start is None else start
     return ALGORITHMS[algorithm](white, LogCosh() if contrast is None else contrast, W, tol, max_iter)
 

@@ -24,8 +24,7 @@ from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.sparse_rows import csr, squared_differences, unit
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, join_edges, sort_edges, stack_blocks
-from lowland.run.local import LocalRun, serial_run
-from lowland.run.run import Run
+from lowland.run.run import Run, serial_run
 
 _STRETCH = 512  # points compared at a time, so that their columns stay in the cache
 _PAIRS = 1 << 21  # distances that a thread holds at a time
@@ -40,7 +39,7 @@ _ROUNDING = 1e-8  # relative error of squared distances from products, where the
 
 def serial_if_function(run: Run, metric: Metric) -> Run:
     """The run; with one thread if the metric is a user's function."""
-    return LocalRun(replace(run.settings, threads=1)) if callable(metric) else run
+    return Run(replace(run.settings, threads=1)) if callable(metric) else run
 
 
 @dataclass(frozen=True)

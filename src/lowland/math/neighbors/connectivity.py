@@ -17,7 +17,6 @@ from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.search import choose_searcher
 from lowland.math.neighbors.searcher import Searcher
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 Policy = Literal["connect", "largest", "ignore", "error"]
@@ -141,7 +140,7 @@ def connected(
         raise DataError(f"{found.fact[0].upper()}{found.fact[1:]}.")
     if policy == "largest":
         return Components(graph.among(labels == 0), labels, labels == 0)
-    i, j, length = shortest.spanning(labels, run or LocalRun())
+    i, j, length = shortest.spanning(labels, run or Run())
     return Components(graph.with_edges(i, j, length), labels, found.kept, length)
 
 

@@ -28,7 +28,6 @@ from lowland.math.neighbors.brute_force import BruteForce, Products, SparseSearc
 from lowland.math.neighbors.graph import NeighborGraph, describe_fault
 from lowland.math.neighbors.searcher import MetricSpace, Searcher
 from lowland.math.neighbors.torch_search import TorchSearch
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 Search = Literal["auto", "tree", "products", "approximate"]
@@ -99,7 +98,7 @@ def nearest_neighbors(
     >>> graph.to.tolist(), graph.length.tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
-    run = run or LocalRun()
+    run = run or Run()
     n = X.shape[0]
     if k >= n:
         raise ParameterError(f"{k} neighbors per row: the data has {n} rows. Choose at most {n - 1}.")
@@ -151,7 +150,7 @@ def neighbors_within(
     >>> graph.to.tolist()
     [1, 0, 3, 2]
     """
-    run = run or LocalRun()
+    run = run or Run()
     X = check_distances(X) if metric == "precomputed" else X
     searcher = choose_searcher(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
     start, to, length = searcher.within(radius, run)

@@ -18,8 +18,7 @@ from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.brute_force import candidates, rounding
 from lowland.math.neighbors.searcher import Edges, Found, MetricSpace, Searcher, join_edges, sort_edges, stack_blocks
-from lowland.run.local import serial_run
-from lowland.run.run import Run
+from lowland.run.run import Run, serial_run
 
 _PAIRS = 1 << 27  # distances held at a time: half a GiB in single precision
 _MEASURED = 1 << 25  # numbers in a block of differences

@@ -22,7 +22,6 @@ from lowland.data.rows import Rows, slab_rows
 from lowland.math.networks.training import windows
 from lowland.math.optimize.gradient_descent import StepSize, descend, descend_by_batches
 from lowland.math.optimize.outcome import Outcome
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 Encoder = Literal["tied", "untied", "least_squares"]
@@ -80,7 +79,7 @@ def linear_autoencoder(
     ([0.7071, 0.7071], 1.0)
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    run = run or LocalRun()
+    run = run or Run()
     kind, xp = ENCODERS[encoder](), xp_of(S)
     total = float(xp.sum(xp.linalg.diagonal(S)))
     if not total > 0:

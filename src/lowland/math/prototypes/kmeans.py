@@ -27,7 +27,6 @@ from lowland.math.prototypes.codebook import Codebook, PrototypeSums, SumByProto
 from lowland.math.statistics.moments import without_zero_weights
 from lowland.math.statistics.rescaling import UniformScaling
 from lowland.math.statistics.sampling import SelectedRows, evenly_spread
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, RunsTogether, run_for
 
 _COINCIDENT = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
@@ -249,12 +248,13 @@ class BoundedPasses:
 @contextmanager
 def bounded_passes(rows: Rows, run: Run, weights: np.ndarray | None) -> Iterator[BoundedPasses | None]:
     """Yield the passes; None where rows do not stay in memory, so that bounds cannot be kept, or have weights."""
-    in_memory = isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) and isinstance(run, LocalRun)
-    if isinstance(rows, ArrayRows) and in_memory and weights is None and 4 * rows.n * rows.d < run.budget / 4:
+    if not (isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray)) or weights is not None:
+        yield None
+    elif 4 * rows.n * rows.d >= run.budget / 4:
+        yield None
+    else:
         with run.rounds() as together:
             yield BoundedPasses(rows, run, together)
-    else:
-        yield None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from lowland.math.spectra.leading import Iteration, all_eigenvalues, leading_eig
 from lowland.math.spectra.operators import DoubleCentered
 from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.rescaling import ValueRange, divided_rows, ordinary_unit
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 SMALL = 1000  # points up to which all eigenpairs are cheap
@@ -140,7 +139,7 @@ def classical_scaling(
     """
     n = D.shape[0]
     check_dimensions(k, n)
-    run = run or LocalRun()
+    run = run or Run()
     whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
@@ -266,7 +265,7 @@ def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
     lowest eigenvector of B(c), and c = p(v) converges to it quadratically, with symmetric eigenproblems only; Cailliez
     (1983) finds the same number by an unsymmetric eigenproblem of twice the size.
     """
-    run = run or LocalRun()
+    run = run or Run()
     B, sums = DoubleCentered(ArrayRows(D), run, True), DoubleCentered(ArrayRows(D), run, False)  # B1, and JDJ = -2 B2
     means = B.row_means(D)
     xp, sigma = xp_of(means), float(xp_of(means).sum(means)) / 2

@@ -25,7 +25,6 @@ from lowland.math.scaling.stress import (
     stress_gradient,
     weight_sums,
 )
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 StressSolver = Literal["majorization", "gradient"]
@@ -132,7 +131,7 @@ class ScalingProblem:
     @classmethod
     def of(cls, D: Array, weights: Array | None, run: Run | None) -> Self:
         """Check the weights, and that enough distances are known."""
-        run = run or LocalRun()
+        run = run or Run()
         W = None if weights is None else check_pair_weights(weights, D)
         D = D if W is None else drop_weightless(D, W)
         missing = not all_finite(D)

@@ -14,7 +14,6 @@ from lowland.data.rows import slab_rows
 from lowland.math.optimize.lbfgs import Evaluation, Minimum, safeguarded_lbfgs
 from lowland.math.optimize.outcome import Outcome, Watch
 from lowland.math.scaling.stress import Targets, rotate_to_axes, starting_configurations, stress_gradient
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 # --- duplicates -------------------------------------------------------------------------------------------------------
@@ -155,7 +154,7 @@ def sammon_coordinates(
     >>> np.abs(sammon_coordinates(D, 1).Z[:, 0]).round(4).tolist()
     [1.3333, 0.3333, 1.6667]
     """
-    run = run or LocalRun()
+    run = run or Run()
     rng = np.random.default_rng(0) if rng is None else rng
     xp = xp_of(D)
     merged = merge_duplicates(D)

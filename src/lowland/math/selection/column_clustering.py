@@ -24,7 +24,6 @@ from lowland.math.distances.to_points import check_distances, distance_matrix
 from lowland.math.selection.columns import listed
 from lowland.math.statistics.moments import Moments, Total
 from lowland.math.statistics.rescaling import power_of_two
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 Linkage = Literal["ward", "complete", "average", "single"]
@@ -123,7 +122,7 @@ def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = 
                 f"{X.T.shape}, and must return their distances, of shape ({d}, {d})."
             )
         return np.array(check_distances(D, source="The matrix returned by the metric function")), len(X)
-    return distance_matrix(np.ascontiguousarray(X.T), LocalRun(run.settings), metric), len(X)
+    return distance_matrix(np.ascontiguousarray(X.T), Run(run.settings), metric), len(X)
 
 
 def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:

@@ -36,7 +36,6 @@ from lowland.math.selection.dependence import (
 from lowland.math.selection.subset_search import Move, first_best
 from lowland.math.statistics.labels import Kind, Target, seems_classes
 from lowland.math.statistics.moments import ColumnMoments
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 StatisticName = Literal[
@@ -153,7 +152,7 @@ def filter_scores(
         raise DataError(f"{name!r} needs a target, but `y` is `None`. Pass `y`, or choose 'variance'.")
     columns = ColumnReader(X)
     measure = measure_for(name, target, discrete_columns(discrete, d, is_sparse(X)), n_neighbors, seed)
-    return column_scores(columns, measure, LocalRun(), n_permutations, seed)
+    return column_scores(columns, measure, Run(), n_permutations, seed)
 
 
 def measure_for(statistic: str, target: Target, discrete: np.ndarray, k: int, seed: int) -> DependenceMeasure:

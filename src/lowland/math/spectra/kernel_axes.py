@@ -37,7 +37,6 @@ from lowland.math.spectra.leading import (
 from lowland.math.spectra.operators import Divided, DoubleCentered, centered_product
 from lowland.math.spectra.principal_axes import principal_axes
 from lowland.math.statistics.moments import Moments
-from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run, all_finite
 
@@ -256,7 +255,7 @@ def kernel_axes(
     >>> axes.values.round(12), np.abs(axes.vectors[:, 0] * axes.values**0.5).round(12)
     (array([2.]), array([1., 0., 1.]))
     """
-    run = LocalRun() if run is None else run
+    run = Run() if run is None else run
     wanted = FeatureSpaceRequest(k) if wanted is None else replace(wanted, k=k)
     if not check_kernel_matrix(K := with_equal_means(K)):
         K = (K + K.T) / 2

@@ -46,7 +46,6 @@ from lowland.math.statistics.moments import (
     without_zero_weights,
 )
 from lowland.math.statistics.rescaling import in_range
-from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
@@ -225,7 +224,7 @@ def principal_axes_of_covariance(
     (array([3.]), array([0.7071, 0.7071]))
     """
     wanted = AxesRequest(Fixed(k), Outcome(solver), options=options or SolverOptions())
-    return _eigenpairs(S, S.shape[0] if k is None else k, LocalRun() if run is None else run, wanted)
+    return _eigenpairs(S, S.shape[0] if k is None else k, Run() if run is None else run, wanted)
 
 
 def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:

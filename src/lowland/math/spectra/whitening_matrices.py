@@ -8,7 +8,6 @@ from typing import Literal
 from lowland.arrays.namespace import Array, rounding_in, xp_of
 from lowland.math.optimize.outcome import Outcome
 from lowland.math.spectra.leading import leading_eigenpairs
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 Kind = Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
@@ -74,7 +73,7 @@ def whitening_matrix(
     divided = variances > (0 if kind.endswith("-cor") else float("inf"))
     deviations = xp.sqrt(xp.where(divided, variances, xp.ones_like(variances)))
     R = S / (deviations[:, None] * deviations[None, :])
-    pairs = leading_eigenpairs(R, d, run=LocalRun() if run is None else run, solver="eigh")
+    pairs = leading_eigenpairs(R, d, run=Run() if run is None else run, solver="eigh")
     first = float(pairs.values[0])
     rank = int(xp.sum(xp.astype(pairs.values > tol * first, xp.int64))) if first > 0 else 0
     kept = rank if k is None else min(k, rank)

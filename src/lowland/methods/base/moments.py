@@ -15,7 +15,6 @@ from lowland.errors import LowlandError, ParameterError
 from lowland.math.statistics.moments import Moments
 from lowland.methods.base.method import InvertibleMethod, Method, attribute
 from lowland.methods.base.params import check_parameters
-from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
 _lock = threading.RLock()  # two threads may read the same model first
@@ -98,10 +97,10 @@ class MomentsMethod(Method):
             fitted.pending = False
             try:
                 try:
-                    self._solve_moments(fitted.moments, LocalRun())
+                    self._solve_moments(fitted.moments, Run())
                 except ParameterError:  # parameters that do not fit the merged moments may have been set back
                     vars(fitted).update(check_parameters(self))
-                    self._solve_moments(fitted.moments, LocalRun())
+                    self._solve_moments(fitted.moments, Run())
             except BaseException:
                 self.__dict__.clear()
                 self.__dict__.update(before)

@@ -58,7 +58,6 @@ from lowland.methods.base.neighborhood import (
     rows_at,
 )
 from lowland.methods.base.traits import Callback
-from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 COLUMNS = 100  # columns that rows are reduced to
@@ -180,7 +179,7 @@ class PairEmbedding(
         callback: Callback = None,
     ) -> None:  # fmt: skip
         X = run.to_array(rows, type(self).__name__)
-        run = LocalRun()
+        run = Run()
         self._check_size(X)
         self.seed_ = int(self._generator().integers(2**31))
         neighborhood = self._neighborhood(X)
