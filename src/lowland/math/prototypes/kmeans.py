@@ -248,9 +248,11 @@ class BoundedPasses:
 @contextmanager
 def bounded_passes(rows: Rows, run: Run, weights: np.ndarray | None) -> Iterator[BoundedPasses | None]:
     """Yield the passes; None where rows do not stay in memory, so that bounds cannot be kept, or have weights."""
-    if not (isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray)) or weights is not None:
-        yield None
-    elif 4 * rows.n * rows.d >= run.budget / 4:
+    if (
+        not (isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray))
+        or weights is not None
+        or 4 * rows.n * rows.d >= run.budget / 4
+    ):
         yield None
     else:
         with run.rounds() as together:
