@@ -79,8 +79,8 @@ def test_arrays_named_like_arguments_are_named(lowland):
     import h5py
     import numpy as np
 
-    np.savez("x.npz", train=np.eye(4), y=np.arange(4))
-    assert "'train', 'y'" in lowland("fit", "pca", "x.npz").stderr
+    np.savez("x.npz", train=np.eye(4), X_test=np.eye(4), y=np.arange(4))
+    assert "'train', 'X_test', 'y'" in lowland("fit", "pca", "x.npz").stderr
     with h5py.File("x.h5ad", "w") as file:
         file["X"] = np.eye(4)
         file["obs/index"], file["var/index"] = list("abcd"), list("efgh")
