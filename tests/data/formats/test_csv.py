@@ -166,6 +166,22 @@ def test_a_decimal_comma_is_not_a_row_name(tmp_path, text):
         open_rows(tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize(
+    "content", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\x7fELF,\n1,2,3\n\0\0,1", b"PK\x03\x04\x14\0\x08\0,\n"]
+)
+def test_a_binary_file_is_called_one(tmp_path, content):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"x\.csv' looks like a binary file, not like text. .*export") as error:
+        open_rows(tmp_path / "x.csv")
+    assert str(error.value).isprintable()
+
+
+def test_one_cell_is_singular(tmp_path):
+    (tmp_path / "x.csv").write_text("a\n1,5\n2,5\n")
+    with pytest.raises(DataError, match=r"the first has 1 cell, line 2 has 2"):
+        open_rows(tmp_path / "x.csv")
+
+
 def test_quotes_and_line_breaks_in_cells(tmp_path):
     (tmp_path / "x.csv").write_text('a,"the\nname",c\n1,"x\ny",2\n3,"say ""hi"", please",oops\n')
     rows = open_rows(tmp_path / "x.csv", columns=["a"])

@@ -12,7 +12,7 @@ from typing import Any
 
 from lowland.data.read_options import ReadOptions
 from lowland.data.written import decimal_of
-from lowland.errors import listed, warn
+from lowland.errors import DataError, listed, warn
 
 SEPARATORS = ",;\t|"
 MOST_CELLS, MOST_LINES = 200_000, 1000  # of the sample
@@ -37,12 +37,17 @@ class Dialect:
     doubt: str | None = None  # a guess that may be wrong, a sentence
 
 
-def detect(head: bytes, default: str, read: ReadOptions) -> Dialect:
+def detect(head: bytes, default: str, read: ReadOptions, source: str = "The file") -> Dialect:
     """Return the dialect of a file that begins with ``head``; ``default`` is the separator of its extension."""
     found = Dialect(read.encoding or encoding_of(head))
     if read.encoding is None and codecs.lookup(found.encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
         found.notes.append(f"encoding {found.encoding}")
     text = codecs.getincrementaldecoder(found.encoding)(errors="replace").decode(head).lstrip("\ufeff")
+    if "\0" in text:
+        raise DataError(
+            f"{source} looks like a binary file, not like text. Rename it to the extension of its format, such as "
+            ".xlsx or .parquet, or export the table as CSV."
+        )
     found.has_quotes = '"' in text
     found.separator = read.separator or _separator(text, default)
     if read.separator is None and found.separator != default:

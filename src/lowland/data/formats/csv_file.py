@@ -49,7 +49,7 @@ class CsvReader(Reader):
         if not is_small and head.rfind(b"\n") < _BLOCK // 2:
             self._refuse_a_long_row(head)
         default = "\t" if path.name.lower().endswith((".tsv", ".tsv.gz", ".txt")) else ","
-        self.dialect = detect(head, default, self.read)
+        self.dialect = detect(head, default, self.read, self.source)
         short = 8 * max(map(len, head.split(b"\n"))) <= _SMALL_BLOCK and b'"' not in head.partition(b"\n")[2]
         self.block = min(_BLOCK, _SMALL_BLOCK) if short else _BLOCK
         if self.read.separator is None and are_separated_by_spaces(self.dialect.records):
@@ -214,7 +214,7 @@ class CsvReader(Reader):
                         found.append(f"line {start} has {len(record)} ({cells[:40]})")
                 start = reader.line_num + 1
         more = f" and {count - len(found):,} more" if count > len(found) else ""
-        return f"the first has {width} cells, {', '.join(found)}{more}" if found else ""
+        return f"the first has {width} cell{'s' * (width != 1)}, {', '.join(found)}{more}" if found else ""
 
     def _not_decoded(self, what: str) -> DataError:
         name = "UTF-8" if self.dialect.encoding == "utf8" else self.dialect.encoding
