@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
+from lowland.arrays.namespace import dense
 from lowland.data.open import float_vector, open_labelled, open_rows, read_column
 from lowland.data.reader import selected
 from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ParameterError
@@ -228,11 +229,19 @@ def test_a_small_read_only_array_is_copied():
     assert not np.shares_memory(held, X)
 
 
+def anndata_object(X, **obs):
+    """An object like those of the package anndata."""
+    index = pd.Index([f"cell {i}" for i in range(len(X.toarray() if sp.issparse(X) else X))])
+    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": X, "shape": X.shape})
+    AnnData.obs, AnnData.var_names = pd.DataFrame(obs, index=index), pd.Index([f"gene {j}" for j in range(X.shape[1])])
+    return AnnData()
+
+
 def test_the_matrix_of_an_anndata_object_is_read():
     X = np.random.default_rng(0).standard_normal((30, 4))
-    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": X, "shape": X.shape})
-    assert np.array_equal(lowland.PCA(2).fit_transform(AnnData()), lowland.PCA(2).fit_transform(X))
-    study = lowland.compare(AnnData(), np.arange(30) % 2, ["pca"], cache=False)
+    cells = anndata_object(X)
+    assert np.array_equal(lowland.PCA(2).fit_transform(cells), lowland.PCA(2).fit_transform(X))
+    study = lowland.compare(cells, np.arange(30) % 2, ["pca"], cache=False)
     assert study.table.columns == 4
 
 
@@ -240,24 +249,35 @@ def test_a_part_of_an_anndata_object_is_read_and_prepared():
     """The sparse matrix of a part is a class of the package, but no AnnData object."""
     X = np.random.default_rng(0).standard_normal((30, 4))
     View = type("SparseCSRMatrixView", (sp.csr_matrix,), {"__module__": "anndata._core.views"})
-    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": View(X), "shape": X.shape})
-    np.testing.assert_allclose(lowland.PCA(2).fit_transform(AnnData()), lowland.PCA(2).fit_transform(View(X)))
-    AnnData.X = X
-    assert np.array_equal(lowland.TablePreparer().fit_transform(AnnData()), lowland.TablePreparer().fit_transform(X))
+    part = anndata_object(View(X))
+    np.testing.assert_allclose(lowland.PCA(2).fit_transform(part), lowland.PCA(2).fit_transform(View(X)))
+    cells = anndata_object(X)
+    assert np.array_equal(lowland.TablePreparer().fit_transform(cells), lowland.TablePreparer().fit_transform(X))
 
 
 def test_the_name_of_a_column_of_obs_names_the_labels_of_an_anndata_object():
     X, kinds = np.random.default_rng(0).standard_normal((30, 4)), np.array(["B", "T", "T"] * 10)
-    AnnData = type("AnnData", (), {"__module__": "anndata._core.anndata", "X": X, "shape": X.shape})
-    AnnData.obs = pd.DataFrame({"cell type": pd.Categorical(kinds), "depth": np.arange(30)})
-    model, expected = (
-        lowland.LinearDiscriminantAnalysis().fit(*given) for given in ((AnnData(), "cell type"), (X, kinds))
-    )
-    assert np.array_equal(model.transform(AnnData()), expected.transform(X))
-    study = lowland.compare(AnnData(), "cell type", ["pca"], cache=False)
+    cells = anndata_object(X, **{"cell type": pd.Categorical(kinds), "depth": np.arange(30)})
+    model, expected = (lowland.LinearDiscriminantAnalysis().fit(*given) for given in ((cells, "cell type"), (X, kinds)))
+    assert np.array_equal(model.transform(cells), expected.transform(X))
+    study = lowland.compare(cells, "cell type", ["pca"], cache=False)
     assert (study.table.label_name, {*study.table.labels}) == ("cell type", {"B", "T"})
-    with pytest.raises(lowland.errors.DataError, match=r"no such column.* 'cell type'"):
-        lowland.compare(AnnData(), "celltype", ["pca"], cache=False)
+    for call in (lowland.compare, lowland.LinearDiscriminantAnalysis().fit):
+        with pytest.raises(lowland.errors.ParameterError, match=r"has no column 'celltype'.* 'cell type'"):
+            call(cells, "celltype")
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_the_variables_of_an_anndata_object_name_its_columns(kind):
+    X = np.random.default_rng(0).poisson(1.0, (30, 4)).astype(np.float32)
+    cells = anndata_object(kind(X), kind=["B", "T", "T"] * 10, depth=np.arange(30))
+    model = lowland.PCA(2).fit(cells)
+    assert model.feature_names_in_.tolist() == ["gene 0", "gene 1", "gene 2", "gene 3"]
+    assert model.transform(cells).dtype == np.float32
+    table = lowland.Table(cells, label="kind", keep="depth", columns=["gene 3", "gene 1"])
+    assert (table.ids[1], table.labels[1], table.kept["depth"][1]) == ("cell 1", "T", 1)
+    assert np.array_equal(dense(table.rows.to_array()), X[:, [3, 1]])
+    assert lowland.compare(cells, methods=["pca"], cache=False).table.names[0] == "gene 0"
 
 
 def test_a_row_longer_than_a_block_is_named_before_it_is_read(tmp_path, monkeypatch):

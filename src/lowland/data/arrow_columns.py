@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.data.kinds import FALSE, TRUE
-from lowland.data.open import as_objects, checked_shape, has_columns, is_anndata, no_complex, open_table
+from lowland.data.open import as_objects, checked_shape, has_columns, no_complex, open_table
 from lowland.data.reader import ArrowColumns, content_of, holds_numbers, slices_of
 from lowland.data.rows import Rows
 from lowland.data.vectors import is_list_of_numbers, ragged_words
@@ -34,8 +34,6 @@ def open_arrow(source: Any, columns: Sequence[str] | None = None) -> tuple[Arrow
         table = open_table(source)
         keep = table.positions(columns, ())
         return table.arrow(keep), [table.names[j] for j in keep], table.has_names
-    if is_anndata(source):
-        source = source.X
     if is_sparse(source):
         raise DataTypeError("TablePreparer does not accept sparse data, which consists of numbers only. Omit it.")
     if isinstance(source, Rows):

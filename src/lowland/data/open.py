@@ -28,7 +28,6 @@ from lowland.data.read_options import OF_SHEETS, OF_TEXT, ReadOptions
 from lowland.data.reader import Reader, WholeRows, holds_dates, too_large
 from lowland.data.rows import SMALL_SLAB_BYTES, ArrayRows, ChunkRows, DaskRows, Rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.suggestions import did_you_mean
 
 
 def open_rows(
@@ -68,11 +67,9 @@ def open_rows(
 
 
 def _open_numbers(source: Any) -> Rows:
-    """Open an array of any library, a sparse matrix, an AnnData object, chunks, or nested lists."""
+    """Open an array of any library, a sparse matrix, chunks, or nested lists."""
     if isinstance(source, np.ndarray):
         return open_array(source)
-    if is_anndata(source):
-        return _open_numbers(source.X)
     if is_sparse(source):
         return ArrayRows(checked_shape(no_complex(source)))
     if is_dask(source):
@@ -100,22 +97,19 @@ def open_labelled(
 ) -> tuple[Rows, Any, str | None]:
     """Return rows, labels and the name of the label column, or None. A frame or file is opened only once.
 
-    A string ``y`` names the label column: it is dropped from the rows and returned unchanged, strings or numbers. In an
-    AnnData object, it names a column of ``obs``. Labels passed as values are returned unchanged. ``opened`` opens the
-    rows: ``open_rows``, or one that also accepts text.
+    A string ``y`` names the label column: it is dropped from the rows and returned unchanged, strings or numbers. In
+    AnnData, it names a column of ``obs``. Labels passed as values are returned unchanged. ``opened`` opens the rows:
+    ``open_rows``, or one that also accepts text.
     """
     if not isinstance(y, str):
         return opened(X, drop=drop), y, None
-    if is_anndata(X):
-        if y not in X.obs:
-            raise DataError(f"`y={y!r}`: `obs` has no such column. {did_you_mean(y, X.obs.columns)}".rstrip())
-        return opened(X, drop=drop), np.asarray(X.obs[y]), y
     if not has_named_columns(X):
         raise DataError(
             f"`y={y!r}` names a column, but `X` is a {type(X).__name__} without named columns. Pass a data frame or "
             "the path of one file, or pass the labels themselves, one per row."
         )
     table = open_table(X)
+    table.require([y])
     return opened(table, drop=list(dict.fromkeys((*drop, y)))), table.column(y), y
 
 
@@ -148,16 +142,16 @@ def opened_once(source: Any) -> Any:
 
 def has_columns(source: Any) -> bool:
     """Whether a source is opened as a table: a file, a frame or a table, not an array or chunks of rows."""
-    return isinstance(source, Reader | str | bytes | os.PathLike) or is_frame(source)
+    return isinstance(source, Reader | str | bytes | os.PathLike) or is_frame(source) or is_anndata(source)
 
 
 def has_named_columns(X: Any) -> bool:
-    """Whether X may have column names: it is a data frame, a table, or the path of a file."""
-    return X.has_names if isinstance(X, Reader) else isinstance(X, str | os.PathLike) or is_frame(X)
+    """Whether X may have column names: it is a data frame, an AnnData object, a table, or the path of a file."""
+    return X.has_names if isinstance(X, Reader) else has_columns(X) and not isinstance(X, bytes)
 
 
 def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
-    """Return a frame, a file or rows of numbers as a table; of a file, only its column names are read."""
+    """Return a frame, AnnData, a file or rows of numbers as a table; of a file, only its column names are read."""
     if isinstance(source, Reader):
         return source
     if is_frame(source):
@@ -166,6 +160,10 @@ def open_table(source: Any, read: ReadOptions | None = None) -> Reader:
 
         frame = FrameReader(source)
         return with_vectors(frame, frame.list_names)
+    if is_anndata(source):
+        from lowland.data.formats.h5ad import AnnDataReader
+
+        return AnnDataReader(source, _open_numbers)
     if not isinstance(source, str | bytes | os.PathLike):
         return WholeRows(open_rows(source, read=read))
     path = real_path(Path(os.path.expanduser(os.fsdecode(source))))

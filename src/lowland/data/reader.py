@@ -117,13 +117,16 @@ class Reader(ABC):
         ``missing_text``: markers of missing numbers in a text file, such as NA, also mark missing strings. Row names
         have no missing values.
         """
-        if name not in self.beside:
-            selected([*self.beside, *self.names], [name], (), self.source)
+        self.require([name])
         return self._values(name, missing_text=missing_text)
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
         """Return the values of a column; ``missing_text`` concerns text files, others mark missing strings."""
         return joined(self.batches(self.fields_at([self.names.index(name)])))
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raise an error for a name that no column has, neither a feature nor one beside them."""
+        selected([*self.beside, *self.names], self.members(names), (), self.source)
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it contains text: perhaps row names."""
@@ -197,6 +200,9 @@ class WholeRows(RowsReader):
         self.label_name, self.labels = label_name, np.asarray(labels)
         self.beside = () if label_name is None else (label_name,)
         self.notes.extend(rows.notes)
+
+    def require(self, names: Sequence[str]) -> None:
+        self.positions([name for name in names if name not in self.beside] or None, ())
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
         drop = [name for name in drop if name not in self.beside]

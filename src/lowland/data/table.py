@@ -26,7 +26,7 @@ class Table(Reader):
     source : path of a file, data frame, array, or any other table.
     id : the ids of the rows: the name of a column, one value per row, or both, as in ``{"sample": values}``. By
         default, an unnamed first column of a text file, the index of a pandas frame that is not a plain range, or
-        the observation names of an AnnData file.
+        the observation names of AnnData.
     label : class labels or numbers to predict, in the same forms.
     weight : sample weights, in the same forms.
     keep : names of columns to carry along, or a dict of values by name.
@@ -65,9 +65,7 @@ class Table(Reader):
         roles = (self.id_name, self.label_name, self.weight_name, *self.kept_names)
         self.beside = tuple(dict.fromkeys(name for name in roles if name is not None))
         own = [name for name in self.beside if name not in self._values_of]
-        for name in own:
-            if name not in self.table.beside:
-                self.table.positions([name], ())  # an unknown name is an error now, not after the fit
+        self.table.require(own)  # an unknown name is an error now, not after the fit
         self._keep = self.table.positions(columns, [*_listed(drop), *own])
         self.names = [self.table.names[j] for j in self._keep]
         kept = {*self.names}

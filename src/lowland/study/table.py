@@ -165,7 +165,8 @@ def open_table(
     if isinstance(X, Table):
         own = X
     elif has_named_columns(X):
-        own, drop = Table(X, drop=[name for name in drop if not isinstance(y, str) or name != y]), ()
+        named = y if isinstance(y, str) else None
+        own, drop = Table(X, label=named, drop=[name for name in drop if name != named]), ()
     if own is not None and y is None:
         y = own.target
     found, label_name, columns = _prepared(X, own, y, scale, drop, impute, use)

@@ -1,9 +1,9 @@
-"""AnnData files (.h5ad) by h5py: X, a layer or obsm are read in slabs as rows, and coordinates are added to obsm."""
+"""AnnData objects, and AnnData files (.h5ad) by h5py: X, a layer or obsm are rows, coordinates are added to obsm."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,29 @@ class H5adReader(RowsReader):
     def _beside(self, name: str) -> np.ndarray:
         with _opened(self.path, self.source) as file:
             return _column(file[f"obs/{name}"])
+
+
+class AnnDataReader(RowsReader):
+    """X of an AnnData object in memory, with the columns of obs beside it; ``opened`` opens X as Rows."""
+
+    source = "the AnnData object"
+
+    def __init__(self, data: Any, opened: Callable[[Any], Rows]) -> None:
+        self.data, self.opened = data, opened
+        self.names, (self.n, _) = [str(name) for name in data.var_names], data.shape
+        self.id_name = data.obs.index.name or "obs_names"
+        self.beside = (self.id_name, *(str(name) for name in data.obs.columns))
+
+    def rows_at(self, keep: list[int]) -> Rows:
+        """Return the variables at these positions as Rows: sparse if X is sparse."""
+        X = self.data.X
+        rows = self.opened(X if keep == list(range(len(self.names))) else X[:, keep])
+        rows.names = tuple(self.names[j] for j in keep)
+        return rows
+
+    def _beside(self, name: str) -> np.ndarray:
+        obs = self.data.obs
+        return np.asarray(obs.index if name == self.id_name else obs[name])
 
 
 def _place(file: Any, source: str, read: ReadOptions) -> str:
