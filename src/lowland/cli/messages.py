@@ -23,6 +23,7 @@ _NAMES = {  # marks that are no parameters
     "None": "none",
     "True": "yes",
     "False": "no",
+    "scale='standard'": "--prepare standardize",
     "float32": "single precision",
     "float64": "double precision",
     "transform": "lowland transform",

@@ -75,15 +75,14 @@ def always(case: Case) -> bool:
 
 def advise(
     trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool, units_differ: bool = False,
-    suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, named: bool = True,
-    complete: bool = True,
+    suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, complete: bool = True,
 ) -> tuple[Advice, ...]:  # fmt: skip
     """Return the advice for every purpose that the data allow, starting with the purpose of the study.
 
     ``scaled``: whether the columns were standardized; ``units_differ``: whether they were not, though their units seem
     to differ; ``suspects``: columns that look like identifiers or dominate; ``notes``: what was done to the table;
-    ``n_unlabeled``: rows without a label; ``named``: whether columns can be dropped by name; ``complete``: False where
-    the study was stopped early.
+    ``n_unlabeled``: rows without a label; ``complete``: False where the study was stopped early. The sentences of the
+    evidence mark parameters by backticks, as errors do.
     """
     labeled = size.n_classes is not None or size.predicts_numbers
     others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or labeled)]
@@ -101,7 +100,7 @@ def advise(
         ratio=ratio, times=f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.1e}", size=size, n_unlabeled=n_unlabeled,
         rows="1 row has" if n_unlabeled == 1 else f"{n_unlabeled:,} rows have",
     )  # fmt: skip
-    remarks = [each.sentence(f"drop=[{each.name!r}]" if named else LEAVE_OUT, "scale='standard'") for each in suspects]
+    remarks = [each.sentence("`X` without this column", "`scale='standard'`") for each in suspects]
     remarks += [*notes, *all_of(REMARKS, case)]
     done = [trial for trial in trials if trial.status == "done"]
     found = []
@@ -115,7 +114,6 @@ def advise(
 
 # --- remarks that hold for every purpose ---
 
-LEAVE_OUT = "X without this column"
 STOPPED = "The study was stopped early, so this advice is based on the completed trials only. "
 OUT_OF_TIME = " Caveat: {listed} did not end within the time limit and {are} not compared."
 REMARKS: Sequence[Rule] = (
@@ -123,7 +121,7 @@ REMARKS: Sequence[Rule] = (
     (
         lambda c: c.units_differ and not c.dominant,
         "The standard deviations of the columns differ by a factor of up to {times}, so the columns with the largest "
-        "ones dominate. If only the units differ, use scale='standard'.",
+        "ones dominate. If only the units differ, use `scale='standard'`.",
     ),
     (
         lambda c: c.n_unlabeled,

@@ -155,7 +155,7 @@ def compare(
         done, facts, size, scaled=data.scaled,
         units_differ=not (data.scaled or data.prepared.one_unit) and scales_differ(data.X),
         suspects=suspects, notes=(*data.caveats, *data.notes, *alone),
-        n_unlabeled=labels.n_missing, named=data.named, complete=complete,
+        n_unlabeled=labels.n_missing, complete=complete,
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     return StudyResult(

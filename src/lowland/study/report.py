@@ -114,7 +114,12 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
             for trial in trials
         ],
         "advice": [
-            {**vars(a), "trial": titles.get(a.trial, a.trial), "method": a.method and title_of(a.method)}
+            {
+                **vars(a),
+                "trial": titles.get(a.trial, a.trial),
+                "method": a.method and title_of(a.method),
+                "evidence": [unmarked(text) for text in a.evidence],
+            }
             for a in result.advice
         ],
         "k": result.k,

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lowland.errors import ParameterError
+from lowland.errors import ParameterError, unmarked
 from lowland.methods.registry import entries
 from lowland.plain import html_list, html_table
 from lowland.trial.parameters import Purpose
@@ -103,12 +103,12 @@ class Advice:
     trial: str | None  # its name; None if nothing is advised, or no trial has that many dimensions
     n_components: int | None  # number of dimensions
     text: str  # a few sentences
-    evidence: tuple[str, ...]  # one sentence each
+    evidence: tuple[str, ...]  # one sentence each, with parameters in backticks
     method: str | None = None  # name of the class, even if no trial has that many dimensions
     model: str | None = None  # to predict labels, what follows the method, or all columns if there is no method
 
     def _repr_html_(self) -> str:
-        return html_table([(self.purpose, self.text)]) + html_list(self.evidence)
+        return html_table([(self.purpose, self.text)]) + html_list(map(unmarked, self.evidence))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -100,7 +100,7 @@ class StudyTable:
         """What a reader of the advice should know about the columns, one sentence each."""
         found, said = self.prepared, []
         if found.caveat:
-            said.append(f"{found.caveat} Compare with another replacement (impute='em') before you trust a map.")
+            said.append(f"{found.caveat} Compare with another replacement (`impute='em'`) before you trust a map.")
         copies = [name for name, why in found.unused.items() if why == COPY]
         if copies:
             said.append(f"{', '.join(map(repr, copies))}: {COPY}, so not used as a feature.")

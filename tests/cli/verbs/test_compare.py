@@ -52,6 +52,20 @@ def test_the_output_is_short_unless_all_is_asked_for(lowland, labeled):
     assert "--verbose" in brief
 
 
+def test_the_evidence_names_flags_where_python_has_arguments(lowland, rng, folder):
+    X = rng.standard_normal((60, 3)) * [1, 1, 300]
+    np.save("x.npy", X)
+    pd.DataFrame(X, columns=list("abc")).mask(rng.random(X.shape) < 0.35).to_csv("gaps.csv", index=False)
+    for words, flags in ((("x.npy", "--prepare", "none"), "--prepare standardize"), (("gaps.csv",), "--impute em")):
+        study = ("compare", *words, "--methods", "pca")
+        evidence = " ".join(json.loads(lowland(*study, "--json").stdout)["advice"][0]["evidence"])
+        for text in (evidence, lowland(*study, "--verbose").stdout):
+            assert flags in text
+            assert "`" not in text
+            assert "impute=" not in text
+            assert "scale=" not in text
+
+
 def test_methods_that_do_not_apply_are_counted_and_listed_on_request(lowland, table, monkeypatch):
     from lowland.study import comparison, plan
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import click
 
 from lowland.cli import options, show, tables
-from lowland.cli.messages import of_method
+from lowland.cli.messages import of_method, on_command_line
 from lowland.cli.options import OUTPUT, Choice, Command, NamesOption, Option, given, section, value_of
 from lowland.errors import FileProblem, ParameterError
 
@@ -134,6 +133,7 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
 
     from lowland.plain import to_plain
 
+    command = click.get_current_context().command
     trials = [
         {
             "name": t.name, "title": t.title, "method": t.method, "parameters": t.parameters, "status": t.status,
@@ -149,7 +149,9 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
         "file": str(file), "rows": result.table.rows, "columns": result.table.columns,
         "encoded": result.table.preparation.n_encoded, "label": result.table.label_name,
         "prepared": result.table.preparation.report or None, "missing": result.table.preparation.missing,
-        "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
+        "k": result.k, "purpose": result.purpose, "trials": trials,
+        "advice": [asdict(each) | {"evidence": [on_command_line(text, command) for text in each.evidence]}
+                   for each in result.advice],
         "command": result.command, "seconds": result.seconds, "complete": result.complete,
     }  # fmt: skip
     return to_plain(facts)
@@ -187,19 +189,13 @@ def _print_advice(advice: list[dict[str, Any]], verbose: bool) -> None:
     printed: set[str] = set()
     shared = [text for text in advice[0]["evidence"] if all(text in a["evidence"] for a in advice)] if advice else []
     for each in advice:
-        click.echo(show.wrapped(_for_command_line(each["text"])))
+        click.echo(show.wrapped(each["text"]))
         for sentence in (text for text in each["evidence"] if verbose and text not in printed):
             printed.add(sentence)
-            click.echo(show.wrapped(_for_command_line(sentence), "  "))
+            click.echo(show.wrapped(sentence, "  "))
         click.echo()
     if not verbose and len(advice) > 1 and shared:
-        click.echo("\n".join([*(show.wrapped(_for_command_line(text)) for text in shared), ""]))
-
-
-def _for_command_line(text: str) -> str:
-    """Return a sentence of the advice with flags in place of Python's arguments."""
-    text = text.replace("scale='standard'", "--prepare standardize").replace("impute='em'", "--impute em")
-    return re.sub(r"drop=\['(.*)'\]", lambda m: f"--drop {shlex.quote(tables.name_list([m[1]]))}", text)
+        click.echo("\n".join([*(show.wrapped(text) for text in shared), ""]))
 
 
 def _print_trials(facts: dict[str, Any], verbose: bool) -> None:
