@@ -52,13 +52,13 @@ def html_table(rows: list[tuple[Any, ...]], head: tuple[Any, ...] = (), caption:
     >>> html_table([("a < b",)])
     '<table><tbody><tr><th style="text-align:left">a &lt; b</th></tr></tbody></table>'
     """
-    title = f"<caption{_LEFT}>{_escaped(caption)}</caption>" if caption else ""
+    title = f"<p>{_escaped(caption)}</p>" if caption else ""  # a <caption> would be as narrow as the table
     first = f"<thead><tr>{''.join(f'<th{_LEFT}>{_escaped(name)}</th>' for name in head)}</tr></thead>" if head else ""
     lines = ""
     for name, *rest in rows:
         cells = "".join(f"<td{_LEFT}>{_escaped(value)}</td>" for value in rest)
         lines += f"<tr><th{_LEFT}>{_escaped(name)}</th>{cells}</tr>"
-    return f"<table>{title}{first}<tbody>{lines}</tbody></table>"
+    return f"{title}<table>{first}<tbody>{lines}</tbody></table>"
 
 
 def html_list(texts: Iterable[str]) -> str:

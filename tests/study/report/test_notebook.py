@@ -7,6 +7,7 @@ import pandas as pd
 
 import lowland
 from lowland import PCA
+from lowland.plain import html_table
 
 from . import results
 
@@ -23,14 +24,14 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes = [*getattr(self, "attributes", []), *(name for name, _ in attrs)]
-        if tag in ("td", "th", "caption", "li"):
+        if tag in ("td", "th", "p", "li"):
             self.cells.append("")
 
     def handle_data(self, data):
         self.cells[-1] += data
 
 
-TABLE = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+TABLE = {"table", "p", "thead", "tbody", "tr", "th", "td"}
 
 
 def test_a_study_is_a_table_of_all_trials_best_first():
@@ -89,3 +90,8 @@ def test_values_that_are_missing_are_dashes():
     assert "nan" not in study._repr_html_()
     assert "nan" not in study.trials[0]._repr_html_()
     assert np.isnan(study.trials[0].Z).any()
+
+
+def test_a_long_caption_is_not_as_narrow_as_its_table():
+    shown = html_table([("reliable", "82%")], caption="82% of the points keep their neighbors. " * 9)
+    assert shown.index("82% of") < shown.index("<table")
