@@ -188,6 +188,14 @@ def test_groups_of_columns_are_complete_in_json(lowland, wine):
         assert f" {group}: {', '.join(names[labels == group])}\n" in text
 
 
+def test_a_constant_table_has_no_fractions_but_a_remedy(lowland):
+    np.save("constant.npy", np.ones((5, 3)))
+    result = lowland("fit", "pca", "constant.npy")
+    assert "%" not in result.stdout
+    assert "Every column is constant" in result.stderr
+    assert "Pass columns that vary" in result.stderr
+
+
 def test_json_has_no_nan(lowland):
     np.save("constant.npy", np.ones((5, 3)))
     result = lowland("fit", "pca", "constant.npy", "--json")

@@ -71,7 +71,7 @@ def print_facts(
     for name, text in facts:
         begin = click.style(name, bold=True) + " " * (width - len(name))
         lines.append((begin + f"\n{' ' * width}".join(_wrapped(printable(text), width))).rstrip())
-    if fractions:
+    if fractions and any(fraction != 0 for fraction in fractions):
         sums = list(accumulate(fraction or 0.0 for fraction in fractions))
         lines += ["", f"Fraction of {of} explained", "Component   Explained   Cumulative"]
         for i, (fraction, total) in enumerate(zip(fractions[:SHOWN_FRACTIONS], sums, strict=False), start=1):

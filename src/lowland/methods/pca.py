@@ -249,7 +249,7 @@ class PCA(
 
     def _facts(self) -> dict[str, Any]:
         names = vars(self).get("feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
-        return dict(lone_columns(to_numpy(self.components_), names))
+        return dict(lone_columns(to_numpy(self.components_), names)) if float(self.total_variance_) else {}
 
     def impute(self, X: Any) -> Any:
         """Return X with its missing values (NaN) predicted from the observed values of their row.

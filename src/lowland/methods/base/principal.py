@@ -45,8 +45,8 @@ def keep_axes(model: Any, axes: Axes, dtype: Any, measure: str = "residual") -> 
     columns, k, total = axes.columns, axes.choice.n_components, axes.spectrum.total
     if total == 0:
         warn(
-            "Every column is constant, or its variance underflows, so the components are arbitrary. Check the "
-            "data, or rescale it.",
+            "Every column is constant, or its variance underflows, so the components are arbitrary and explain "
+            "nothing. Pass columns that vary, or rescale tiny values.",
             DataWarning,
         )
     values = axes.pairs.values[:k]
