@@ -92,6 +92,7 @@ def test_anndata(tmp_path):
     assert (table.id_name, table.ids[2], table.n) == ("cell", "c2", N)
     assert ll.LinearDiscriminantAnalysis().fit(table).classes_.tolist() == ["high", "low"]
     assert ll.TablePreparer().fit(table).transform(table).shape == (N, 3)
+    assert ll.compare(tmp_path / "t.h5ad", "kind", ["pca"], cache=False).table.label_name == "kind"
 
 
 def test_roles_as_values():
