@@ -280,6 +280,12 @@ def test_the_variables_of_an_anndata_object_name_its_columns(kind):
     assert lowland.compare(cells, methods=["pca"], cache=False).table.names[0] == "gene 0"
 
 
+def test_the_columns_of_an_array_are_read_by_position():
+    table = lowland.Table(np.arange(6.0).reshape(3, 2), id=["a", "b", "c"])
+    assert table.names == ["x0", "x1"]
+    assert table.column("x1").tolist() == [1, 3, 5]
+
+
 def test_a_row_longer_than_a_block_is_named_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("lowland.data.formats.csv_file._BLOCK", 2**10)
     path = tmp_path / "x.csv"

@@ -117,7 +117,7 @@ class Reader(ABC):
         ``missing_text``: markers of missing numbers in a text file, such as NA, also mark missing strings. Row names
         have no missing values.
         """
-        self.require([name])
+        selected([*self.beside, *self.names], [name], (), self.source)
         return self._values(name, missing_text=missing_text)
 
     def _values(self, name: str, *, missing_text: bool) -> np.ndarray:
@@ -201,7 +201,7 @@ class WholeRows(RowsReader):
         self.beside = () if label_name is None else (label_name,)
         self.notes.extend(rows.notes)
 
-    def require(self, names: Sequence[str]) -> None:
+    def require(self, names: Sequence[str]) -> None:  # x0, x1, … are no names of the user
         self.positions([name for name in names if name not in self.beside] or None, ())
 
     def positions(self, columns: Sequence[str] | None, drop: Sequence[str]) -> list[int]:
