@@ -17,13 +17,21 @@ from lowland.methods.base import costs
 from lowland.methods.base.choices import ignored, positional, refusal
 from lowland.methods.base.method import attribute, param
 from lowland.methods.base.moments import MomentsMethod
-from lowland.methods.base.principal import PRINCIPAL_ATTRIBUTES, PrincipalMap, keep_axes
+from lowland.methods.base.principal import (
+    PRINCIPAL_ATTRIBUTES,
+    in_precision_of_fit,
+    keep_axes,
+    model_covariance,
+    model_precision,
+    moments_of_axes,
+    project,
+    reconstruct,
+)
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
 class IncrementalPCA(
-    PrincipalMap,
     MomentsMethod,
     verb="incremental-pca",
     title="incremental PCA",
@@ -111,3 +119,26 @@ class IncrementalPCA(
         keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
         self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows
+
+    def _moments_of_fit(self) -> Moments:
+        return moments_of_axes(self)
+
+    def _encoding(self) -> Any:
+        return project(self)
+
+    def _decoding(self) -> Any:
+        return reconstruct(self)
+
+    def _encoding_width(self) -> int:
+        return int(self.components_.shape[0])  # a user may have kept fewer
+
+    def get_covariance(self) -> Array:
+        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
+        return in_precision_of_fit(self, model_covariance(self))
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
+
+        With all components, those with zero variance get a variance of the size of the rounding error.
+        """
+        return in_precision_of_fit(self, model_precision(self))

@@ -26,7 +26,17 @@ from lowland.methods.base import costs
 from lowland.methods.base.choices import check_most, ignored, positional
 from lowland.methods.base.method import RandomState, attribute, param
 from lowland.methods.base.moments import MomentsMethod, impute_rows
-from lowland.methods.base.principal import PRINCIPAL_ATTRIBUTES, PrincipalMap, check_below_all, keep_axes
+from lowland.methods.base.principal import (
+    PRINCIPAL_ATTRIBUTES,
+    check_below_all,
+    in_precision_of_fit,
+    keep_axes,
+    model_covariance,
+    model_precision,
+    moments_of_axes,
+    project,
+    reconstruct,
+)
 from lowland.run.run import Run
 
 if TYPE_CHECKING:
@@ -46,7 +56,6 @@ class Storage(NamedTuple):
 
 
 class PCA(
-    PrincipalMap,
     MomentsMethod,
     verb="pca",
     group="Linear",
@@ -237,15 +246,24 @@ class PCA(
         wanted = AxesRequest(as_rule(self._params.n_components), chosen, self._params.scale)
         keep_axes(self, axes_of_moments(moments, run, wanted), self._fitted.dtype)
 
+    def _moments_of_fit(self) -> Moments:
+        return moments_of_axes(self)
+
     # --- new rows ---
 
     def _encoding(self) -> Any:
-        scores = super()._encoding()
+        scores = project(self)
         if self._params.missing is None:
             return scores
         from lowland.math.statistics.latent_gaussian import CompletedThen
 
         return CompletedThen(self._latent(), scores)
+
+    def _decoding(self) -> Any:
+        return reconstruct(self)
+
+    def _encoding_width(self) -> int:
+        return int(self.components_.shape[0])  # a user may have kept fewer
 
     def _facts(self) -> dict[str, Any]:
         names = vars(self).get("feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
@@ -288,6 +306,17 @@ class PCA(
 
     # --- what the fitted model implies ---
 
+    def get_covariance(self) -> Array:
+        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
+        return in_precision_of_fit(self, model_covariance(self))
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
+
+        With all components, those with zero variance get a variance of the size of the rounding error.
+        """
+        return in_precision_of_fit(self, model_precision(self))
+
     def distortion(self, m: int | None = None) -> float:
         """Return the mean squared reconstruction error with m components: the sum of the discarded eigenvalues.
 
@@ -320,7 +349,7 @@ class PCA(
 
             likelihoods = ObservedLikelihoods(self._latent())
             return run.gather(likelihoods, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
-        P = self._model_precision()
+        P = model_precision(self)
         xp = xp_of(P)
         _sign, log_det = xp.linalg.slogdet(P)
         constant = (float(log_det) - self.n_features_in_ * math.log(2 * math.pi)) / 2

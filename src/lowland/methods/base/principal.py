@@ -1,4 +1,4 @@
-"""What PCA and IncrementalPCA share: attributes, projection, and the probabilistic model."""
+"""Principal axes as PCA and IncrementalPCA keep them: attributes, projection, and the probabilistic model."""
 
 from __future__ import annotations
 
@@ -80,88 +80,77 @@ def check_below_all(model: Any, k: int, n: int, d: int, solver: str) -> None:
         raise refusal(model, f"the data has {n} rows and {d} columns (`{fact}`).", remedy, "n_components", solver)
 
 
-class PrincipalMap:
-    """The projection to principal axes and back, and the probabilistic model that they imply."""
+def moments_of_axes(model: Any) -> Moments:
+    """The scatter matrix S = UΛU'(n - 1), which takes all components to recover."""
+    if model.discarded_variance_ > 0:
+        raise DataError(
+            f"fit kept {model.n_components_} of {model.n_features_in_} components, so more rows cannot be added "
+            "exactly. Call partial_fit from the start on a new model, or use IncrementalPCA."
+        )
+    U = as_double(model.components_)
+    S = (U.T * (as_double(model.explained_variance_) * (model.n_effective_ - 1))[None, :]) @ U
+    if model.scale_ is not None:
+        S = S * (model.scale_[:, None] * model.scale_[None, :])
+    rounding = rounding_in(model.components_) ** 2
+    return Moments(model.n_effective_, model.n_samples_, model.mean_, S, rounding)
 
-    def _moments_of_fit(self: Any) -> Moments:
-        """The scatter matrix S = UΛU'(n - 1), which takes all components to recover."""
-        if self.discarded_variance_ > 0:
-            raise DataError(
-                f"fit kept {self.n_components_} of {self.n_features_in_} components, so more rows cannot be added "
-                "exactly. Call partial_fit from the start on a new model, or use IncrementalPCA."
-            )
-        U = as_double(self.components_)
-        S = (U.T * (as_double(self.explained_variance_) * (self.n_effective_ - 1))[None, :]) @ U
-        if self.scale_ is not None:
-            S = S * (self.scale_[:, None] * self.scale_[None, :])
-        rounding = rounding_in(self.components_) ** 2
-        return Moments(self.n_effective_, self.n_samples_, self.mean_, S, rounding)
 
-    def _encoding(self: Any) -> Any:
-        A = self.components_.T
-        if self.scale_ is not None:
-            A = A / like(self.scale_, A)[:, None]
-        A = A * power_of_variances(self.explained_variance_, -0.5)[None, :] if self.whiten else A
-        variances = self.explained_variance_
-        if isinstance(variances, np.ndarray) and variances.dtype == np.float64:
-            smallest = variances.min(where=variances > 0, initial=np.inf)
-            far = np.abs(self.mean_ if self.scale_ is None else self.mean_ / self.scale_).max(initial=0.0)
-            if np.isfinite(smallest) and far <= _NEAR * math.sqrt(smallest):  # rows need not be centered to keep digits
-                A = np.ascontiguousarray(A)  # the same product for a model from a file
-                return Affine(A, None, -(self.mean_ @ A))
-        return Affine(A, self.mean_)
+def project(model: Any) -> Affine:
+    """The map from rows to principal components."""
+    A = model.components_.T
+    if model.scale_ is not None:
+        A = A / like(model.scale_, A)[:, None]
+    A = A * power_of_variances(model.explained_variance_, -0.5)[None, :] if model.whiten else A
+    variances = model.explained_variance_
+    if isinstance(variances, np.ndarray) and variances.dtype == np.float64:
+        smallest = variances.min(where=variances > 0, initial=np.inf)
+        far = np.abs(model.mean_ if model.scale_ is None else model.mean_ / model.scale_).max(initial=0.0)
+        if np.isfinite(smallest) and far <= _NEAR * math.sqrt(smallest):  # rows need not be centered to keep digits
+            A = np.ascontiguousarray(A)  # the same product for a model from a file
+            return Affine(A, None, -(model.mean_ @ A))
+    return Affine(A, model.mean_)
 
-    def _encoding_width(self: Any) -> int:
-        return int(self.components_.shape[0])  # a user may have kept fewer
 
-    def _decoding(self: Any) -> Affine:
-        B = self.components_
-        if self.scale_ is not None:
-            B = B * like(self.scale_, B)[None, :]
-        B = power_of_variances(self.explained_variance_, 0.5)[:, None] * B if self.whiten else B
-        return Affine(B, None, self.mean_)
+def reconstruct(model: Any) -> Affine:
+    """The map from principal components back to rows."""
+    B = model.components_
+    if model.scale_ is not None:
+        B = B * like(model.scale_, B)[None, :]
+    return Affine(
+        power_of_variances(model.explained_variance_, 0.5)[:, None] * B if model.whiten else B, None, model.mean_
+    )
 
-    def get_covariance(self) -> Array:
-        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
-        return self._in_precision_of_fit(self._model_covariance())
 
-    def get_precision(self) -> Array:
-        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
+def in_precision_of_fit(model: Any, S: Array) -> Array:
+    """A matrix of the model in the precision of the data, or in float64 where float32 cannot hold it."""
+    xp = xp_of(S)
+    return xp.astype(S, dtype_of_squares(xp, float(xp.max(xp.abs(S))), model.components_.dtype))
 
-        With all components, those with zero variance get a variance of the size of the rounding error.
-        """
-        return self._in_precision_of_fit(self._model_precision())
 
-    def _model_covariance(self: Any) -> Array:
-        U, extra = self._loadings()
-        xp = xp_of(U)
-        S = (U.T * extra[None, :]) @ U + self.noise_variance_ * like(xp.eye(U.shape[1]), U)
-        return S if self.scale_ is None else S * like(self.scale_[:, None] * self.scale_[None, :], S)
+def model_covariance(model: Any) -> Array:
+    """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
+    U, extra = _loadings(model)
+    xp = xp_of(U)
+    S = (U.T * extra[None, :]) @ U + model.noise_variance_ * like(xp.eye(U.shape[1]), U)
+    return S if model.scale_ is None else S * like(model.scale_[:, None] * model.scale_[None, :], S)
 
-    def _model_precision(self: Any) -> Array:
-        U, extra = self._loadings()
-        xp = xp_of(U)
-        noise = self.noise_variance_
-        least = float(xp.max(extra)) * float(xp.finfo(extra.dtype).eps) if extra.shape[0] else 0.0
-        if self.n_components_ == self.n_features_in_ and least > 0:  # P = U' diag(1/e) U
-            P = (U.T / xp.where(extra > least, extra, xp.zeros_like(extra) + least)[None, :]) @ U
-        elif noise == 0:
-            return _inverse(self._model_covariance())
-        else:  # P = (I - U' diag(e / (e + σ²)) U) / σ²
-            P = (like(xp.eye(U.shape[1]), U) - (U.T * (extra / (extra + noise))[None, :]) @ U) / noise
-        return P if self.scale_ is None else P / like(self.scale_[:, None] * self.scale_[None, :], P)
 
-    def _loadings(self: Any) -> tuple[Array, Array]:
-        """Components and their variance in excess of the noise, in float64."""
-        values = as_double(self.explained_variance_)
-        beyond = values - self.noise_variance_
-        xp = xp_of(values)
-        return as_double(self.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
+def model_precision(model: Any) -> Array:
+    """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
 
-    def _in_precision_of_fit(self: Any, S: Array) -> Array:
-        """A matrix of the model in the precision of the data, or in float64 where float32 cannot hold it."""
-        xp = xp_of(S)
-        return xp.astype(S, dtype_of_squares(xp, float(xp.max(xp.abs(S))), self.components_.dtype))
+    With all components, those with zero variance get a variance of the size of the rounding error.
+    """
+    U, extra = _loadings(model)
+    xp = xp_of(U)
+    noise = model.noise_variance_
+    least = float(xp.max(extra)) * float(xp.finfo(extra.dtype).eps) if extra.shape[0] else 0.0
+    if model.n_components_ == model.n_features_in_ and least > 0:  # P = U' diag(1/e) U
+        P = (U.T / xp.where(extra > least, extra, xp.zeros_like(extra) + least)[None, :]) @ U
+    elif noise == 0:
+        return _inverse(model_covariance(model))
+    else:  # P = (I - U' diag(e / (e + σ²)) U) / σ²
+        P = (like(xp.eye(U.shape[1]), U) - (U.T * (extra / (extra + noise))[None, :]) @ U) / noise
+    return P if model.scale_ is None else P / like(model.scale_[:, None] * model.scale_[None, :], P)
 
 
 def _inverse(S: Array) -> Array:
@@ -172,6 +161,14 @@ def _inverse(S: Array) -> Array:
             "The model's covariance matrix is singular: some directions have zero variance, so the likelihood is "
             "undefined. Choose fewer components."
         ) from error
+
+
+def _loadings(model: Any) -> tuple[Array, Array]:
+    """Components and their variance in excess of the noise, in float64."""
+    values = as_double(model.explained_variance_)
+    beyond = values - model.noise_variance_
+    xp = xp_of(values)
+    return as_double(model.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
 
 
 def power_of_variances(values: Array, power: float) -> Array:
