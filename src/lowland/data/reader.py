@@ -217,7 +217,9 @@ class WholeRows(RowsReader):
         start = 0
         for batch in super().scan():
             stop = start + batch.num_rows
-            yield batch.append_column(name, self.labels[start:stop]) if (name := self.label_name) else batch
+            if self.label_name is not None:
+                batch = batch.append_column(self.label_name, self.labels[start:stop])
+            yield batch
             start = stop
 
     def rows_at(self, keep: list[int]) -> Rows:
