@@ -16,7 +16,7 @@ import click
 
 from lowland.cli.options import given
 from lowland.cli.show import one_line
-from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ModelFileError, ParameterError
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ModelFileError, ParameterError, listed
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -138,7 +138,10 @@ def open_coordinates(file: Path, columns: Any, data: Any) -> Any:
         copied = [name for name in copied if name not in data.names]
     features = [name for name in copied if name in data.names]
     if features:
-        note(f"{_listed(features)} of {str(file)!r}: not used as coordinates: the data has columns of these names.")
+        note(
+            f"{listed(features, SHOWN_COLUMNS)} of {str(file)!r}: not used as coordinates: the data has columns of "
+            "these names."
+        )
     rows = open_rows(Table(table, drop=copied))
     for suspect in suspect_columns(to_numpy(rows.to_array()), rows.names or (), scaled=True):
         if suspect.kind != "code":
@@ -321,16 +324,13 @@ def matching_columns(est: Any, rows: Any, file: Path) -> Iterator[None]:
             raise
         missing = [name for name in fitted if name not in names]
         extra = [name for name in names if name not in fitted]
-        rest = f" Unexpected: {_listed(extra)}." if extra else ""
-        hint = f" Missing: {_listed(missing)}.{rest} Add the missing columns, or use a file that has them."
+        rest = f" Unexpected: {listed(extra, SHOWN_COLUMNS)}." if extra else ""
+        hint = (
+            f" Missing: {listed(missing, SHOWN_COLUMNS)}.{rest} Add the missing columns, or use a file that has them."
+        )
         if not missing:
             hint = f"{rest or ' They are in another order.'} Omit --columns: the model selects its columns by name."
         raise DataError(f"The columns of {file.name} do not match the columns of the model.{hint}") from error
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    return ", ".join(map(repr, names[:SHOWN_COLUMNS])) + more
 
 
 # --- output -----------------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.data.stored_table import StoredTable
 from lowland.data.table import Table
 from lowland.data.write import atomic_write
-from lowland.errors import DataError, LowlandError, unmarked
-from lowland.explorer.tables import PreparedRows, listed
+from lowland.errors import DataError, LowlandError, listed, unmarked
+from lowland.explorer.tables import SHOWN_NAMES, PreparedRows
 from lowland.explorer.workspace import (
     FILES_OF_A_MAP,
     START,
@@ -129,14 +129,14 @@ class MapTask:
             if texts:
                 raise DataError(
                     f"{self.traits.title.capitalize()} reads counts, and some features are not numbers: "
-                    f"{listed(texts)}. Give them another role, or choose a method that reads categories."
+                    f"{listed(texts, SHOWN_NAMES)}. Give them another role, or choose a method that reads categories."
                 )
             return open_rows(table), []
         found = prepare_categories(table, est, use=self.rows.chosen)
         reasons: dict[str, list[str]] = {}
         for name, why in found.unused.items():
             reasons.setdefault(why, []).append(name)
-        notes = [f"{listed(names)}: {why}, not used." for why, names in reasons.items()]
+        notes = [f"{listed(names, SHOWN_NAMES)}: {why}, not used." for why, names in reasons.items()]
         return found.rows, notes + ([] if found.missing is None else [found.missing])
 
     def shared(self) -> SharedInputs:

@@ -22,7 +22,7 @@ from lowland.data.scales import are_counts, kinds_differ
 from lowland.data.stored_table import StoredTable, stored_batches, with_names_of_rows, write_stored
 from lowland.data.suspect_columns import lone_components
 from lowland.data.write import atomic_write
-from lowland.errors import DataError, LowlandError
+from lowland.errors import DataError, LowlandError, listed
 from lowland.explorer.folder import check_archive, most_unpacked
 from lowland.explorer.workspace import open_array, read_json, write_array, write_floats, write_json
 from lowland.plain import to_plain
@@ -32,6 +32,7 @@ LABEL_NAMES = re.compile(
     r"^(label|labels|class|classes|target|y|species|category|group|diagnosis|type)$", re.IGNORECASE
 )
 MOST_CLASSES = 50
+SHOWN_NAMES = 4  # of columns, in a sentence
 EVERY = 0.2  # seconds between two reports
 
 
@@ -179,7 +180,9 @@ def prepare_rows(message: dict[str, Any], send: Callable[[dict[str, Any]], None]
         if gaps:
             n = sum(gaps.values())
             values = "1 missing value" if n == 1 else f"{n:,} missing values"
-            text = f"{values} in {listed([*gaps])} {'was' if n == 1 else 'were'} replaced by {REPLACED_BY[how]}."
+            text = (
+                f"{values} in {listed(gaps, SHOWN_NAMES)} {'was' if n == 1 else 'were'} replaced by {REPLACED_BY[how]}."
+            )
             imputed = {"how": how, "values": n, "columns": len(gaps), "text": text}
             notes.append(text)
             if strategy is None:
@@ -227,11 +230,6 @@ def _suggestions(folder: Path, columns: list[dict[str, Any]], scaled: bool | str
         kind.unused = "" if column["role"] == "feature" else column["unused"] or SET_ASIDE.get(column["role"], "")
     label = next((c["name"] for c in columns if c["role"] == "label"), None)
     return list(advised(TableKinds(columns=tuple(kinds), **found), label, scaled).suggestions)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Name columns in a sentence, the first ones of many."""
-    return ", ".join(map(repr, names[:4])) + f" and {len(names) - 4} more" * (len(names) > 4)
 
 
 def _without_copies(
