@@ -137,6 +137,7 @@ def test_sheets_and_arrays_are_chosen(person):
     person.click(".reading button", "Read again")
     person.sees(".column-name", "b1")
     person.sees(".table-summary", "13 rows")
+    person.until("!document.querySelector('dialog[open]')")  # the form closes when its request is answered
     person.press("o", "KeyO")
     person.click(".file", "arrays.npz")
     person.sees(".empty.failed", "second")  # the names of the arrays are told
