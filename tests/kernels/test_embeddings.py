@@ -5,10 +5,11 @@ import pytest
 import scipy.stats
 from scipy.interpolate import BSpline
 
-from lowland.kernels import repulsion, tsne, umap
+from lowland.kernels import tsne, umap
 from lowland.kernels.compile import kernel
 from lowland.kernels.counter_random import below, draw, fraction, key_of
 from lowland.kernels.descent_steps import adam_rows, momentum_rows
+from lowland.kernels.grid import read_potential, spread
 
 
 def test_momentum_and_gains_follow_their_formulas():
@@ -57,11 +58,11 @@ def test_spreading_keeps_the_charge_and_its_center_and_a_linear_potential_is_rea
     rng, spacing = np.random.default_rng(0), 0.5
     steps, nodes = 12 ** np.arange(k)[::-1], np.indices((12,) * k).reshape(k, -1)
     Z, grid, slopes = (4 * rng.random((50, k))).astype(np.float32), np.zeros(12**k, np.float32), rng.standard_normal(k)
-    repulsion.spread(Z, np.arange(50, dtype=np.int32), np.zeros(k), 1 / spacing, steps, grid)
+    spread(Z, np.zeros(k), 1 / spacing, steps, grid)
     assert grid.sum() == pytest.approx(50, rel=1e-5)
     np.testing.assert_allclose(nodes @ grid / 50, Z.mean(axis=0) / spacing + 1, rtol=1e-4)  # cell 0 begins at node 1
     potential, G = ((slopes * spacing) @ (nodes - 1)).astype(np.float32), np.empty_like(Z)
-    total = repulsion.read_potential(Z, 0, 50, np.zeros(k), 1 / spacing, steps, potential, G)
+    total = read_potential(Z, np.zeros(k), 1 / spacing, steps, potential, G)
     np.testing.assert_allclose(G, np.broadcast_to(-slopes / 2, G.shape), atol=1e-5)
     assert total == pytest.approx(float((Z @ slopes).sum()), abs=1e-3)
 
@@ -78,12 +79,9 @@ def test_points_outside_of_the_grid_touch_no_other_memory(k, far):
     around = np.zeros(3 * nodes**k)
     grid = around[nodes**k : 2 * nodes**k]
     Z, steps = np.full((1, k), far), nodes ** np.arange(k)[::-1]
-    repulsion.spread(Z, np.zeros(1, dtype=np.int32), np.zeros(k), 1.0, steps, grid)
+    spread(Z, np.zeros(k), 1.0, steps, grid)
     assert not around[: nodes**k].any()
     assert not around[2 * nodes**k :].any()
-    start, rows = np.empty(4, dtype=np.int64), np.empty(1, dtype=np.int32)
-    repulsion.sort_by_bands(Z, np.zeros(k), 1.0, 8, start, rows)
-    assert list(start) in ([0, 1, 1, 1], [0, 0, 0, 1])
 
 
 # --- random numbers ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ Each returns the sum of the squared gradient and the largest squared step of its
 
 import numpy as np
 
-from lowland.kernels.compile import kernel
+from lowland.kernels.compile import inner_loop, kernel
+from lowland.kernels.team import BLOCK, meet, take
 
 
 @kernel
@@ -60,3 +61,26 @@ def adam_rows(Z, G, M, S, a, b, rate, beta1, beta2, first, second, eps):
             Z[i, c] -= step
         farthest = max(farthest, length)
     return squares, farthest
+
+
+@inner_loop
+def adam_together(team, threads, me, Z, G, M, S, how, parts, sums):
+    """Update all rows of Z by Adam; ``how``: rate, beta1, beta2, first, second, eps. Write both numbers to ``sums``."""
+    n, blocks = Z.shape[0], parts.shape[0]
+    block = take(team)
+    while block < blocks:
+        a, b = block * BLOCK, min(n, (block + 1) * BLOCK)
+        parts[block, 0], parts[block, 1] = adam_rows(Z, G, M, S, a, b, how[0], how[1], how[2], how[3], how[4], how[5])
+        block = take(team)
+    meet(team, threads)
+    if me == 0:
+        add_parts(parts, sums)
+
+
+@inner_loop
+def add_parts(parts, sums):
+    """Write the sum and the largest value of the parts of the blocks, in their order."""
+    sums[0], sums[1] = 0.0, 0.0
+    for block in range(parts.shape[0]):
+        sums[0] += parts[block, 0]
+        sums[1] = max(sums[1], parts[block, 1])

@@ -6,8 +6,10 @@ at both of its rows, so that one thread can add up all forces on a row.
 
 import numpy as np
 
-from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.compile import inner_loop, kernel, vector_kernel
 from lowland.kernels.counter_random import below, draw, key_of
+from lowland.kernels.descent_steps import adam_together
+from lowland.kernels.team import BLOCK, meet, take
 
 _ONE = np.float32(1)
 _TRIES = 100  # draws for one further row that is near in the map
@@ -121,7 +123,7 @@ def list_at_both_ends(start, to, both_start, both):
 # the gradient at z_i is 2 w c / (c + D)² (z_i - z_j).
 
 
-@vector_kernel
+@inner_loop
 def _force_2d(Z, x, y, to, c, w):
     fx, fy = np.float32(0), np.float32(0)
     c1, w = np.float32(c + 1.0), np.float32(2.0 * w * c)
@@ -135,7 +137,7 @@ def _force_2d(Z, x, y, to, c, w):
     return fx, fy
 
 
-@vector_kernel
+@inner_loop
 def _local_force_2d(Z, x, y, to, c, w):
     """The same divided by the root of D."""
     fx, fy = np.float32(0), np.float32(0)
@@ -152,7 +154,28 @@ def _local_force_2d(Z, x, y, to, c, w):
 
 
 @vector_kernel
-def gradient_2d(Z, near, near_to, mid, mid_to, far, far_to, w_near, w_mid, w_far, local, a, b, G):
+def iterations_2d(
+    team, threads, me, Z, near, near_to, mid, mid_to, far, far_to, weights, G, M, S, how, parts, sums
+):  # fmt: skip
+    """Move the rows of Z (n, 2) by Adam, once for each row of ``how``; without rows, write one gradient to G.
+
+    ``weights`` has the four weights of each iteration. ``adam_together`` says what the others hold.
+    """
+    n, blocks = Z.shape[0], parts.shape[0]
+    for t in range(weights.shape[0]):
+        w_near, w_mid, w_far, local = weights[t, 0], weights[t, 1], weights[t, 2], weights[t, 3]
+        block = take(team)
+        while block < blocks:
+            a, b = block * BLOCK, min(n, (block + 1) * BLOCK)
+            _gradient_2d(Z, near, near_to, mid, mid_to, far, far_to, w_near, w_mid, w_far, local, a, b, G)
+            block = take(team)
+        meet(team, threads)
+        if t < how.shape[0]:
+            adam_together(team, threads, me, Z, G, M, S, how[t], parts, sums[t])
+
+
+@inner_loop
+def _gradient_2d(Z, near, near_to, mid, mid_to, far, far_to, w_near, w_mid, w_far, local, a, b, G):
     """Write the gradient at rows a to b of Z (n, 2), float32. ``local`` above 0: LocalMAP's attraction, times it."""
     for i in range(a, b):
         x, y = Z[i, 0], Z[i, 1]

@@ -82,6 +82,12 @@ def calibrate(start, length, log_perplexity, tolerance, first, last, P):
 
 @vector_kernel
 def attract(start, to, p, Z, inverse_dof, first, last, F):
+    """Write the attraction of rows first ... last - 1 to F, as ``attract_rows`` says."""
+    attract_rows(start, to, p, Z, inverse_dof, first, last, F)
+
+
+@inner_loop
+def attract_rows(start, to, p, Z, inverse_dof, first, last, F):
     """Write the attraction sum_j p_ij u_ij (z_i - z_j) of rows first ... last - 1 to F.
 
     Edges are stored in both directions, so that each row is written once. The ends of the edges of a row are collected

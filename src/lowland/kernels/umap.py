@@ -7,6 +7,8 @@ import numpy as np
 
 from lowland.kernels.compile import inner_loop, kernel
 from lowland.kernels.counter_random import below, draw, key_of
+from lowland.kernels.descent_steps import adam_together
+from lowland.kernels.team import BLOCK, meet, take
 
 _HALVINGS, _CLOSE = 64, 1e-5  # of the bisection: most steps, and the accepted error of the sum
 _LEAST = 1e-3  # smallest scale, as a fraction of the mean distance
@@ -178,7 +180,27 @@ def negatives(key, first, n, m, targets):
 
 
 @kernel
-def forces(start, to, rate, Y, Z, a, b, gamma, per_edge, seed, epoch, own_draws, begin, end, G):
+def epochs(
+    team, threads, me, start, to, rate, Y, Z, a, b, gamma, per_edge, seed, first, own_draws, G, M, S, how, parts, sums
+):  # fmt: skip
+    """Move the rows of Y (m, k) by Adam, an epoch for each row of ``how``; without rows, write one gradient to G.
+
+    ``adam_together`` says what ``how``, ``parts`` and ``sums`` hold, and ``_forces`` the rest.
+    """
+    m, blocks = Y.shape[0], parts.shape[0]
+    for t in range(max(1, how.shape[0])):
+        block = take(team)
+        while block < blocks:
+            begin, end = block * BLOCK, min(m, (block + 1) * BLOCK)
+            _forces(start, to, rate, Y, Z, a, b, gamma, per_edge, seed, first + t, own_draws, begin, end, G)
+            block = take(team)
+        meet(team, threads)
+        if t < how.shape[0]:
+            adam_together(team, threads, me, Y, G, M, S, how[t], parts, sums[t])
+
+
+@inner_loop
+def _forces(start, to, rate, Y, Z, a, b, gamma, per_edge, seed, epoch, own_draws, begin, end, G):
     """Write the gradient of the rows of Y from ``begin`` to ``end``, (m, k) float32, among the rows of Z (n, k).
 
     A row is attracted along each of its edges that is sampled in this epoch, twice, as the edge would also move it from

@@ -15,7 +15,7 @@ from lowland.data.rows import Rows
 from lowland.errors import DataTypeError, DataWarning, ParameterError, warn, with_remedy
 from lowland.math.distances.metrics import Metric
 from lowland.math.distances.to_points import distance_matrix
-from lowland.math.embeddings.descent import RowBlocks, StoppingRule
+from lowland.math.embeddings.descent import StoppingRule, row_blocks
 from lowland.math.embeddings.kl_divergence import (
     Anchor,
     KLDivergence,
@@ -330,7 +330,8 @@ class TSNE(
         problem = self._problem(rows_at(X, found.kept), found, run)
         result = embed(self, problem, found, X, run, self._printing(callback), "learning_rate")
         assert isinstance(problem.objective, KLDivergence)
-        divergence, by_sample = problem.objective.checked_divergence(result.Z, RowBlocks(None, 1))
+        with row_blocks(run) as blocks:
+            divergence, by_sample = problem.objective.checked_divergence(result.Z, blocks)
         if not abs(divergence - by_sample) < _DIFFERENCE:
             warn(
                 f"`TSNE`: the map is not accurate. Its KL divergence, {divergence:.4g}, is {by_sample:.4g} by exact "

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Barrier, Event, Thread
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,17 @@ from lowland.run.settings import Settings, config, settings
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-RunsTogether = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
+
+
+class RunsTogether(Protocol):
+    """What ``Run.rounds`` yields."""
+
+    def __call__(
+        self, tasks: Sequence[Any], work: Callable[[Any], Any], at_failure: Callable[[], None] = ...
+    ) -> list[Any]:
+        """Return work(task) for every task; after an error, wait for the threads, which ``at_failure`` may stop."""
+        ...
+
 
 _FEW_THREADS = 4  # for small slabs: Python code of more threads would wait for its turn longer than it runs
 _PER_THREAD = 2**18  # bytes of a slab for each further thread
@@ -185,7 +195,9 @@ class Run:
 
         threads = [Thread(target=serve, daemon=True) for _ in range(self.settings.thread_count - 1)]
 
-        def together(tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
+        def together(
+            tasks: Sequence[Any], work: Callable[[Any], Any], at_failure: Callable[[], None] = lambda: None
+        ) -> list[Any]:
             if not threads or len(tasks) < 2:
                 return [work(task) for task in tasks]
 
@@ -206,6 +218,7 @@ class Run:
                         raise error
                 return found
             except BaseException:  # such as Ctrl-C: no thread may still write to what the caller keeps
+                at_failure()
                 at_rest = Barrier(len(threads) + 1)
                 for _ in threads:
                     calls.put(at_rest.wait)

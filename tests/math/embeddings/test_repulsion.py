@@ -7,11 +7,11 @@ from lowland.data import load_dataset
 from lowland.math.embeddings.descent import RowBlocks, row_blocks
 from lowland.math.embeddings.repulsion import (
     ExactRepulsion,
-    GridConvolution,
     GridRepulsion,
     SampledRepulsion,
     TreeRepulsion,
     choose_repulsion,
+    convolve,
 )
 from lowland.run.run import Run
 from lowland.run.settings import Settings
@@ -79,18 +79,9 @@ def test_a_charge_at_a_node_has_the_similarity_as_its_potential(shape, dof):
     node, inner = tuple(m // 3 for m in shape), tuple(slice(2, -2) for _ in shape)
     charges = np.zeros(shape)
     charges[node] = 1
-    coefficients = GridConvolution(dof)(spread_at_nodes(charges), 0.4, SERIAL)
+    coefficients = convolve(spread_at_nodes(charges), 0.4, dof)
     error = spread_at_nodes(coefficients) - similarity(shape, node, 0.4, dof)
     assert np.abs(error[inner]).max() < 1e-12
-
-
-@pytest.mark.parametrize("shape", [(61, 77), (301, 205), (24, 18, 13)])
-def test_bits_are_equal_on_any_number_of_threads(shape):
-    charges, found = np.random.default_rng(0).random(shape).astype(np.float32), []
-    for threads in (1, 3, 16):
-        with row_blocks(Run(Settings(threads=threads, progress=False))) as blocks:
-            found.append(GridConvolution()(charges.copy(), 0.4, blocks))
-    assert all((found[0] == each).all() for each in found)
 
 
 # --- grid -------------------------------------------------------------------------------------------------------------

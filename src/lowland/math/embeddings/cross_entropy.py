@@ -11,8 +11,9 @@ from lowland.arrays.engines import has_kernels
 from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, to_numpy, xp_of
 from lowland.arrays.records import record
+from lowland.kernels import team
 from lowland.kernels import umap as kernels
-from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges, on_device
+from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, State, TensorEdges, on_device
 from lowland.math.embeddings.fuzzy_graph import FuzzyGraph
 from lowland.math.neighbors.graph import NeighborGraph
 
@@ -250,17 +251,40 @@ class EdgeForces:
     seed: int = 0
 
     def gradient(
-        self, graph: FuzzyGraph, Y: np.ndarray, Z: np.ndarray, epoch: int, first: int, last: int, G: np.ndarray
+        self, graph: FuzzyGraph, Y: np.ndarray, Z: np.ndarray, epoch: int, G: np.ndarray, blocks: RowBlocks
     ) -> None:
-        """Compute the rows of G from ``first`` to ``last``: forces on rows of Y along edges to rows of Z.
+        """Compute G: forces on rows of Y along edges to rows of Z.
 
         The weight of an edge is the fraction of the epochs in which it is sampled. If Y is not Z, all rows of Y have
         the same random negatives: they do not depend on each other.
         """
-        kernels.forces(
-            graph.start, graph.to, graph.weight, Y, Z, np.float32(self.a), np.float32(self.b), np.float32(self.gamma),
-            self.negatives, self.seed, epoch, int(Y is Z), first, last, G,
+        self.descend(graph, Y, Z, epoch, (G, G, G), np.empty((0, 6)), blocks)
+
+    def descend(
+        self,
+        graph: FuzzyGraph,
+        Y: np.ndarray,
+        Z: np.ndarray,
+        epoch: int,
+        state: State,
+        how: np.ndarray,
+        blocks: RowBlocks,
+    ) -> np.ndarray:
+        """Move the rows of Y by these forces, from an epoch on: one epoch for each row of ``how``, Adam's parameters.
+
+        ``state``: the gradient and both moments. Return the sums of the squared gradients and the largest squared
+        steps, (epochs, 2).
+        """
+        sums, parts = np.empty((len(how), 2)), np.empty((team.count_blocks(len(Y)), 2))
+        curve = np.float32(self.a), np.float32(self.b), np.float32(self.gamma)
+        blocks.together(
+            len(Y),
+            lambda *who: kernels.epochs(
+                *who, graph.start, graph.to, graph.weight, Y, Z, *curve, self.negatives, self.seed, epoch, int(Y is Z),
+                *state, how, parts, sums,
+            ),
         )  # fmt: skip
+        return sums
 
     def value(self, graph: FuzzyGraph, Z: np.ndarray, epoch: int, first: int, last: int) -> float:
         """Return the objective of the rows from ``first`` to ``last``."""
@@ -322,10 +346,18 @@ class CrossEntropy:
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the forces of one epoch at Z (n, k) into G."""
-        blocks.rows(len(Z), lambda first, last: self.forces.gradient(self.graph, Z, Z, step.iteration, first, last, G))
+        self.forces.gradient(self.graph, Z, Z, step.iteration, G, blocks)
         strength = step.weights["density"]
         if self.density is not None and strength:
             self.density.add_gradient(self.graph, Z, strength, G, blocks)
+
+    def iterate(
+        self, Z: np.ndarray, steps: Sequence[DescentStep], how: np.ndarray, state: State, blocks: RowBlocks
+    ) -> np.ndarray:
+        """Do these iterations, as ``descent.Iterates`` says; none with the density term, which needs sums over rows."""
+        if self.density is not None and steps[0].weights["density"]:
+            return np.empty((0, 2))
+        return self.forces.descend(self.graph, Z, Z, steps[0].iteration, state, how, blocks)
 
     def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, with the density term; the repulsion is estimated."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.errors import warn, was_interrupted
 from lowland.kernels.descent_steps import adam_rows, momentum_rows
+from lowland.kernels.team import abandon, new_team
+from lowland.kernels.team import count_blocks as count_team_blocks
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Snapshot
 from lowland.run.run import Run, RunsTogether
+
+Result = TypeVar("Result")
 
 ROWS = 512  # rows of a block; of many rows, a multiple
 _MOST = 16  # blocks: calls from Python take turns, so that more of them keep the threads waiting
@@ -29,8 +33,11 @@ _FEW = 8  # ranges for fewer threads, of which one may be late
 _LONGEST = 16_384  # rows in a range: Ctrl-C waits for its end
 EVERY = 50  # iterations between two values of the objective
 _ROWS_OF_A_THREAD = 16_384  # a step of so many rows takes as long as calling another thread
+_AT_ONCE = 500_000  # rows times iterations between two reports of progress
 _SETTLING = 200  # iterations of the last phase, after which the bound of the last step holds
 _SMALLEST_STEP = 1e-7  # of the extent of the map: if no row moves farther in an iteration, nothing moves anymore
+
+State = tuple[np.ndarray, np.ndarray, np.ndarray]  # the gradient, and two arrays of the update rule
 
 
 # --- work by blocks of rows -------------------------------------------------------------------------------------------
@@ -74,6 +81,22 @@ class RowBlocks:
                 work(block)
 
         self.rounds(range(threads), take)
+
+    def together(self, n: int, work: Callable[[np.ndarray, int, int], Result]) -> Result:
+        """Execute one kernel on n rows by all threads at once: ``work(team, threads, number of the thread)``."""
+        team, threads = new_team(), min(self.threads, count_team_blocks(n))
+        if self.rounds is None or threads < 2:
+            return work(team, 1, 0)
+
+        def take_part(number: int) -> Result:
+            try:
+                return work(team, threads, number)
+            except BaseException:
+                abandon(team)
+                raise
+
+        found: list[Result] = self.rounds(range(threads), take_part, lambda: abandon(team))
+        return found[0]
 
     def limited(self, threads: int) -> RowBlocks:
         """For short rounds, in which many threads would spend the time waiting for each other."""
@@ -138,6 +161,10 @@ class Momentum:
     longest: float = 5.0  # of a step of one row
     least_gain: float = 0.01
 
+    def parameters(self, rate: float, update: int) -> tuple[float, ...]:
+        """Return what the kernel takes."""
+        return rate, self.momentum, self.least_gain, self.longest
+
 
 @dataclass(frozen=True)
 class Adam:
@@ -146,6 +173,10 @@ class Adam:
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-7
+
+    def parameters(self, rate: float, update: int) -> tuple[float, ...]:
+        """Return what the kernel takes for an update, counted from 1."""
+        return rate, self.beta1, self.beta2, 1 - self.beta1**update, 1 - self.beta2**update, self.eps
 
 
 @dataclass(frozen=True)
@@ -169,6 +200,7 @@ class DescentStep:
     total: int
     phase: int
     weights: Mapping[str, float]
+    rate: float = 0.0
 
 
 class EmbeddingObjective(Protocol):
@@ -198,6 +230,21 @@ class HostObjective(EmbeddingObjective, Protocol):
 
     def on_device(self, home: Array) -> EmbeddingObjective:
         """Return the same objective on tensors beside ``home``."""
+        ...
+
+
+@runtime_checkable
+class Iterates(Protocol):
+    """An objective whose kernel does several iterations at once, gradients and updates."""
+
+    def iterate(
+        self, Z: np.ndarray, steps: Sequence[DescentStep], how: np.ndarray, state: State, blocks: RowBlocks
+    ) -> np.ndarray:
+        """Do some of these iterations, the first ones, or none: then the next one is done by ``gradient``.
+
+        A row of ``how`` has the parameters of the update rule. Return the sum of the squared gradient and the largest
+        squared step of each iteration, (done, 2).
+        """
         ...
 
 
@@ -276,7 +323,7 @@ class _Descent:
         self.gradient_norm = self.longest_step = float("inf")
         self.step: DescentStep | None = None
         self.best, self.best_at = float("inf"), 0
-        self.state: tuple[Array, Array] | None = None  # of the update rule
+        self.state: tuple[Array, Array] = ()  # type: ignore[assignment]  # of the update rule, made by the first phase
 
     def run(self, blocks: RowBlocks, stage: Any) -> None:
         """All phases, until a stopping rule holds."""
@@ -284,21 +331,38 @@ class _Descent:
         phases = [phase for phase in self.objective.phases if phase.iterations]
         for number, phase in enumerate(phases):
             self._start(phase)
-            update = self._with_momentum if isinstance(phase.rule, Momentum) else self._with_adam
-            for t in range(phase.iterations):
-                part, end = t / phase.iterations, phase.weights_end
-                weights = {name: at + part * (end.get(name, at) - at) for name, at in phase.weights.items()}
-                rate = phase.rate if phase.rate_end is None else phase.rate + part * (phase.rate_end - phase.rate)
-                self.step = DescentStep(self.done, self.total, number, weights if end else phase.weights)
-                self.objective.gradient(self.Z, self.step, G, blocks)
-                squares, farthest = update(G, rate, blocks, phase.rule)  # type: ignore[arg-type]
-                self.done += 1
-                self.gradient_norm, self.longest_step = squares**0.5, farthest**0.5
-                if not np.isfinite(squares):
+            first = self.done
+            while self.done < first + phase.iterations:
+                ends = first + phase.iterations, self.done - self.done % self.every + self.every
+                count = min(*(end - self.done for end in ends), max(1, _AT_ONCE // len(self.Z)))
+                steps = [self._step_of(phase, number, self.done + i, first) for i in range(count)]
+                sums = self._iterate(steps, phase.rule, G, blocks)
+                self.step = steps[len(sums) - 1]
+                self.done += len(sums)
+                self.updates += len(sums)
+                self.gradient_norm, self.longest_step = np.sqrt(sums[-1]).tolist()
+                if not np.isfinite(sums[:, 0]).all():
                     raise Divergence("The gradient is not finite: the steps are too long.")
-                stage.advance()
+                stage.advance(len(sums))
                 if self.done % self.every == 0 and self._is_over(blocks, stage, last=number == len(phases) - 1):
                     return
+
+    def _step_of(self, phase: Phase, number: int, iteration: int, first: int) -> DescentStep:
+        part, end = (iteration - first) / phase.iterations, phase.weights_end
+        weights = {name: at + part * (end.get(name, at) - at) for name, at in phase.weights.items()} if end else None
+        rate = phase.rate if phase.rate_end is None else phase.rate + part * (phase.rate_end - phase.rate)
+        return DescentStep(iteration, self.total, number, weights or phase.weights, rate)
+
+    def _iterate(self, steps: Sequence[DescentStep], rule: Momentum | Adam, G: Array, blocks: RowBlocks) -> np.ndarray:
+        """Do one iteration, or several at once; return the sums of each."""
+        how = [rule.parameters(step.rate, self.updates + i) for i, step in enumerate(steps, start=1)]
+        if isinstance(self.Z, np.ndarray) and isinstance(self.objective, Iterates):
+            sums = self.objective.iterate(self.Z, steps, np.array(how), (G, *self.state), blocks)
+            if len(sums):
+                return sums
+        self.objective.gradient(self.Z, steps[0], G, blocks)
+        update = self._with_momentum if isinstance(rule, Momentum) else self._with_adam
+        return np.array([update(G, how[0], blocks, rule)])  # type: ignore[arg-type]
 
     def _is_over(self, blocks: RowBlocks, stage: Any, *, last: bool) -> bool:
         """Record the objective, report it, and say whether to stop."""
@@ -340,16 +404,17 @@ class _Descent:
     def _start(self, phase: Phase) -> None:
         """Velocities and gains, or both moments, at the beginning of a phase."""
         zeros, ones = xp_of(self.Z).zeros_like, xp_of(self.Z).ones_like
-        if self.state is None or not phase.keeps_state:
+        if not self.state or not phase.keeps_state:
             second = ones if isinstance(phase.rule, Momentum) else zeros
             self.state, self.updates = (zeros(self.Z), second(self.Z)), 0
 
-    def _with_momentum(self, G: Array, rate: float, blocks: RowBlocks, rule: Momentum) -> tuple[float, float]:
-        V, gains = self.state  # type: ignore[misc]
+    def _with_momentum(
+        self, G: Array, how: tuple[float, ...], blocks: RowBlocks, rule: Momentum
+    ) -> tuple[float, float]:
+        V, gains = self.state
         if isinstance(self.Z, np.ndarray):
-            how = (rate, rule.momentum, rule.least_gain, rule.longest)
             return self._over_blocks(blocks, lambda a, b: momentum_rows(self.Z, G, V, gains, a, b, *how))
-        xp = xp_of(self.Z)
+        xp, rate = xp_of(self.Z), how[0]
         if has_kernels(self.Z):
             from lowland.kernels.on_device import momentum_step
 
@@ -362,14 +427,11 @@ class _Descent:
             self.Z += V
         return self._sums(G, V)
 
-    def _with_adam(self, G: Array, rate: float, blocks: RowBlocks, rule: Adam) -> tuple[float, float]:
-        M, S = self.state  # type: ignore[misc]
-        self.updates += 1
-        first, second = 1 - rule.beta1**self.updates, 1 - rule.beta2**self.updates
+    def _with_adam(self, G: Array, how: tuple[float, ...], blocks: RowBlocks, rule: Adam) -> tuple[float, float]:
+        M, S = self.state
         if isinstance(self.Z, np.ndarray):
-            how = (rate, rule.beta1, rule.beta2, first, second, rule.eps)
             return self._over_blocks(blocks, lambda a, b: adam_rows(self.Z, G, M, S, a, b, *how))
-        xp = xp_of(self.Z)
+        xp, (rate, _, _, first, second, _) = xp_of(self.Z), how
         if has_kernels(self.Z):
             from lowland.kernels.on_device import adam_step
 

@@ -18,9 +18,19 @@ import scipy.sparse
 from lowland.arrays.engines import has_kernels
 from lowland.arrays.namespace import Array, device_of, is_sparse, slices, to_numpy, xp_of
 from lowland.errors import DataError
+from lowland.kernels.grid import CROWD
 from lowland.kernels.tsne import attract, calibrate, edge_denominators
-from lowland.math.embeddings.descent import DescentStep, Momentum, Phase, RowBlocks, TensorEdges, on_device, row_blocks
-from lowland.math.embeddings.repulsion import CROWD, ExactRepulsion, GridRepulsion, Repulsion, sample_total
+from lowland.math.embeddings.descent import (
+    DescentStep,
+    Momentum,
+    Phase,
+    RowBlocks,
+    State,
+    TensorEdges,
+    on_device,
+    row_blocks,
+)
+from lowland.math.embeddings.repulsion import ExactRepulsion, GridRepulsion, Repulsion, sample_total
 from lowland.math.neighbors.graph import NeighborGraph, describe_fault
 from lowland.run.run import Run
 
@@ -418,28 +428,23 @@ class KLDivergence:
         return self._there
 
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
-        """Compute the gradient at Z (n, k) into G.
-
-        A repulsion in short rounds is the work of one thread, while the others compute the attraction.
-        """
-        F, repulsion, totals = np.empty_like(Z), self.repulsion, []
-
-        def attraction(a: int, b: int) -> None:
-            attract(*self.edges, Z, 1 / self.dof, a, b, F)
-
-        def repel(on: RowBlocks) -> None:
-            totals.append(repulsion(Z, G, on, step.iteration))
-
-        if isinstance(repulsion, GridRepulsion) and repulsion.is_for_one_thread(len(Z), blocks.threads):
-            blocks.rows(len(Z), attraction, [lambda: repel(RowBlocks(None, 1))])
-        else:
-            repel(blocks)
-            blocks.rows(len(Z), attraction)
+        """Compute the gradient at Z (n, k) into G."""
+        F, total = np.empty_like(Z), self.repulsion(Z, G, blocks, step.iteration)
+        blocks.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, a, b, F))
         F *= 4 * step.weights["exaggeration"]
-        G *= 4 / totals[0]
+        G *= 4 / total
         np.subtract(F, G, out=G)
         if self.anchor is not None:
             self.anchor.add_gradient(Z, G)
+
+    def iterate(
+        self, Z: np.ndarray, steps: Sequence[DescentStep], how: np.ndarray, state: State, blocks: RowBlocks
+    ) -> np.ndarray:
+        """Do these iterations, as ``descent.Iterates`` says, where the repulsion is on a plane."""
+        if self.anchor is not None or not isinstance(self.repulsion, GridRepulsion) or Z.shape[1] != 2:
+            return np.empty((0, 2))
+        strengths = np.array([4 * step.weights["exaggeration"] for step in steps], Z.dtype)
+        return self.repulsion.iterate(Z, self.edges, strengths, how, state, blocks)
 
     def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z, without exaggeration."""
@@ -450,7 +455,7 @@ class KLDivergence:
         """Return the KL divergence at Z, and its estimate by exact sums over a sample of rows, or over all if few."""
         if self._there is not None:
             return self._there.checked_divergence(Z, blocks)
-        total, exact = sample_total(Z, self.dof)
+        total, exact = sample_total(Z, self.dof, blocks)
         by_sample = self.divergence(Z, blocks, total)
         return by_sample if exact else self.divergence(Z, blocks), by_sample
 

@@ -22,7 +22,7 @@ from lowland.arrays.records import record
 from lowland.errors import DataError
 from lowland.kernels import umap as kernels
 from lowland.kernels.descent_steps import adam_rows
-from lowland.kernels.repulsion import place_in_field
+from lowland.kernels.grid import place_in_field
 from lowland.kernels.tsne import calibrate, place_among_all
 from lowland.math.embeddings.cross_entropy import RULE, EdgeForces, MapRadii
 from lowland.math.embeddings.descent import RowBlocks, as_places
@@ -43,7 +43,7 @@ _RATE, _ROUNDS = 0.5, 100
 _NODES = 2**22, 16  # of a table of the field, or so many per training row: else all rows are added for each new row
 _LEAST_SIMILARITY = 1e-30  # of a row to all others, on average: no repulsion is left
 _MARGIN = 0.05  # of the tabulated field around the map, in units of its extent
-_SERIAL = RowBlocks(None, 1)
+SERIAL = RowBlocks(None, 1)
 _tabulating = threading.Lock()  # several threads may need the same field at once
 _RIDGE = 1e-3  # of the slopes, in units of the radius of the neighborhood
 
@@ -113,13 +113,12 @@ class PlacedByEdges:
             standard = (np.log(1e-8 + mean) - self.density.radii.data_mean) / self.density.radii.data_std
             last_part = round(EPOCHS * (1 - self.density.part))
         G, M, S = np.zeros_like(Y), np.zeros_like(Y), np.zeros_like(Y)
-        for epoch in range(EPOCHS):
-            self.forces.gradient(graph, Y, self.Z, epoch, 0, m, G)
-            if epoch >= last_part:
-                self._add_density_forces(start, to, Y, standard, G)
-            first, second = 1 - RULE.beta1 ** (epoch + 1), 1 - RULE.beta2 ** (epoch + 1)
-            rate = self.rate * (1 - epoch / EPOCHS)
-            adam_rows(Y, G, M, S, 0, m, rate, RULE.beta1, RULE.beta2, first, second, RULE.eps)
+        how = np.array([RULE.parameters(self.rate * (1 - epoch / EPOCHS), epoch + 1) for epoch in range(EPOCHS)])
+        self.forces.descend(graph, Y, self.Z, 0, (G, M, S), how[:last_part], SERIAL)
+        for epoch in range(last_part, EPOCHS):
+            self.forces.gradient(graph, Y, self.Z, epoch, G, SERIAL)
+            self._add_density_forces(start, to, Y, standard, G)
+            adam_rows(Y, G, M, S, 0, m, *how[epoch])
         return Y
 
     def _add_density_forces(
@@ -282,7 +281,7 @@ class TSNEPlacing:
         """The sum of w over the other training rows, on average over the training rows."""
         Y = self._map
         repulsion = ExactRepulsion(self.dof) if Y.shape[1] > 3 else GridRepulsion(self.dof)
-        return max(repulsion(Y, np.empty_like(Y), _SERIAL) / len(Y), _LEAST_SIMILARITY)
+        return max(repulsion(Y, np.empty_like(Y), SERIAL) / len(Y), _LEAST_SIMILARITY)
 
     @cached_property
     def _field(self) -> tuple[SplineGrid, np.ndarray] | None:
@@ -295,7 +294,7 @@ class TSNEPlacing:
         grid = SplineGrid.around(np.concatenate([self._map, [low - wider, high + wider]]), self.dof)
         if grid.size > max(_NODES[0], _NODES[1] * n):
             return None
-        return grid, GridRepulsion(self.dof).potential(self._map, grid, _SERIAL).ravel()
+        return grid, GridRepulsion(self.dof).potential(self._map, grid).ravel()
 
     def __getstate__(self) -> dict[str, Any]:
         """What a worker needs; the field is tabulated there."""

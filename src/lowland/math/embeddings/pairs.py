@@ -28,10 +28,11 @@ from lowland.kernels.pacmap import (
     nearest_scaled,
     redraw_further,
 )
+from lowland.kernels.team import count_blocks
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.to_points import DistancesTo
-from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, TensorEdges, on_device
+from lowland.math.embeddings.descent import Adam, DescentStep, Phase, RowBlocks, State, TensorEdges, on_device
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.math.neighbors.searcher import MetricSpace
 from lowland.run.run import Run
@@ -359,9 +360,30 @@ class PairForces:
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         self._redraw(Z, step, blocks)
-        compute = pacmap.gradient_2d if Z.shape[1] == 2 and Z.dtype == np.float32 else pacmap.gradient
-        given = self._given(step)
-        blocks.rows(len(Z), lambda a, b: compute(Z, *given, a, b, G))
+        if Z.shape[1] == 2 and Z.dtype == np.float32:
+            self._descend(Z, [step], np.empty((0, 6)), (G, G, G), blocks)
+        else:
+            given = self._given(step)
+            blocks.rows(len(Z), lambda a, b: pacmap.gradient(Z, *given, a, b, G))
+
+    def iterate(
+        self, Z: np.ndarray, steps: Sequence[DescentStep], how: np.ndarray, state: State, blocks: RowBlocks
+    ) -> np.ndarray:
+        """Do these iterations, as ``descent.Iterates`` says, of a map of two dimensions: up to the next drawing."""
+        if Z.shape[1] != 2 or Z.dtype != np.float32:
+            return np.empty((0, 2))
+        self._redraw(Z, steps[0], blocks)
+        count = next((i for i, step in enumerate(steps) if i and self._is_due(step)), len(steps))
+        return self._descend(Z, steps[:count], how[:count], state, blocks)
+
+    def _descend(
+        self, Z: np.ndarray, steps: Sequence[DescentStep], how: np.ndarray, state: State, blocks: RowBlocks
+    ) -> np.ndarray:
+        lists = [part for pairs in self.listed for part in (pairs.start, pairs.to)]
+        weights = np.array([self._weights(step) for step in steps])
+        sums, parts = np.empty((len(how), 2)), np.empty((count_blocks(len(Z)), 2))
+        blocks.together(len(Z), lambda *who: pacmap.iterations_2d(*who, Z, *lists, weights, *state, how, parts, sums))
+        return sums
 
     def value(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> float:
         """Return the objective at Z with the weights of the step, up to a constant."""
@@ -369,10 +391,13 @@ class PairForces:
         return blocks.sum(len(Z), lambda a, b: pacmap.value(Z, *given, a, b))
 
     def _given(self, step: DescentStep) -> tuple[Any, ...]:
-        lists = [part for pairs in self.listed for part in (pairs.start, pairs.to)]
+        return (*(part for pairs in self.listed for part in (pairs.start, pairs.to)), *self._weights(step))
+
+    def _weights(self, step: DescentStep) -> list[float]:
+        """The weights of neighbors, mid-near and further pairs; half the radius of LocalMAP in its phase, or 0."""
         weights = [float(step.weights[name]) for name in ("neighbors", "mid_near", "further")]
         is_local = self.local is not None and step.iteration > self.local.after
-        return (*lists, *weights, self.local.radius / 2 if self.local is not None and is_local else 0.0)
+        return [*weights, self.local.radius / 2 if self.local is not None and is_local else 0.0]
 
     def _redraw(self, Z: np.ndarray, step: DescentStep, blocks: RowBlocks) -> None:
         """Every ten iterations of the last phase, draw the further pairs of LocalMAP again, by the map as it is."""

@@ -12,163 +12,33 @@ The sample is kept for some iterations: new noise in each would change the signs
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.fft
 import scipy.sparse
 
-from lowland.kernels.repulsion import (
-    LEVELS,
-    build_octree,
-    extent,
-    morton_codes,
-    read_potential,
-    repel_by_octree,
-    repel_by_sample,
-    sort_by_bands,
-    spread,
-)
+from lowland.kernels import grid as kernels
+from lowland.kernels.repulsion import LEVELS, build_octree, morton_codes, repel_by_octree, repel_by_sample
 from lowland.kernels.tsne import repel_all
-from lowland.math.embeddings.descent import RowBlocks
+from lowland.math.embeddings.descent import RowBlocks, State
 from lowland.math.optimize.outcome import Outcome
 
-_LINES = 16  # 1-D transforms that are vectorized together: ranges of lines begin at multiples
-_AT_ONCE = 4 * _LINES  # lines whose transforms are allocated at once: larger arrays come from the system, page by page
 _SPACING = {1: 0.3, 2: 0.4, 3: 0.5}  # of the nodes, in units of the similarity's width
 _CELLS = {1: 64, 2: 64, 3: 32}  # wanted along an axis: a small map has a finer grid, down to a quarter of the spacing
-_WIDEST = 2.0**40  # nodes along an axis: far more than are ever used
-CROWD = 2.0  # similarity of a row to all others, on average: below, the error of its own potential counts
-_BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
-_BANDS = 16  # or fewer
-_THREADS = 4, 8  # that share the work of _FEW_ROWS rows or more: fewer wait longer than they work, more add nothing
-_FEW_ROWS = 50_000
-_MARGIN = 8  # nodes between the farthest two points and the place where the transform wraps around
 _KEPT = 250  # iterations with the same sample
 # Seconds of one processor for one iteration, measured. They only need to have the right ratios.
 _PAIR = (0.20e-9, 0.085e-9)  # a pair of points, and for each dimension
 _POWER = 4.8e-9  # more for a pair, if dof is not 1
 _TREE = {1: 100, 2: 100, 3: 130}  # pairs for a row and a doubling of the number of rows, at theta 0.5
-_NODE = 25e-9  # of a grid
-_GRID = {1: (0.24e-3, 0.04e-6), 2: (3.0e-3, 0.4e-6)}  # the transforms of a usual map, and a row
+_NODE = 15e-9  # of a grid
+_GRID = {1: (0.24e-3, 0.04e-6), 2: (0.5e-3, 0.14e-6)}  # the transforms of a usual map, and a row
 _EDGE = 7e-9
 _CHECK = 0.15  # for a check of a map
 _SAMPLE = 2000  # rows: MNIST (up to 20,000 rows) reaches a divergence within 1 % of that with the exact sum
 _WORTH, _WORTH_SAMPLE = 2, 5  # how many times as long all pairs must take for an approximation; for one with noise
-
-
-# --- convolution on a grid --------------------------------------------------------------------------------------------
-
-
-@dataclass
-class GridConvolution:
-    """Convolution with w = (1 + d²/dof)^-dof."""
-
-    dof: float = 1.0
-    _spectra: dict[Any, np.ndarray] = field(default_factory=dict)
-    _scratch: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def __call__(self, charges: np.ndarray, spacing: float, blocks: RowBlocks) -> np.ndarray:
-        """Return the coefficients on the nodes of the charges, which are overwritten."""
-        spectrum = self._spectrum(tuple(2 * m for m in charges.shape), spacing, charges.dtype)
-        if charges.ndim == 1:
-            period = 2 * (len(spectrum) - 1)
-            return scipy.fft.irfft(scipy.fft.rfft(charges, period) * spectrum, period)[: len(charges)]
-        transforms = self._transforms(charges, spectrum)
-        m, lines, block = len(charges), transforms.A.shape[-1], max(1, _LINES // math.prod(charges.shape[1:-1]))
-        blocks.ranges(m, block, transforms.forward)
-        blocks.ranges(lines, block, transforms.across)
-        blocks.ranges(m, block, transforms.back)
-        return charges
-
-    def _spectrum(self, periods: tuple[int, ...], spacing: float, dtype: np.dtype) -> np.ndarray:
-        """The transform of w, divided by that of the splines, (period / 2 + 1,): it is even and real."""
-        key = (periods, spacing, dtype)
-        if key not in self._spectra:
-            if len(self._spectra) > 5:
-                self._spectra.clear()
-            numbers = np.ogrid[tuple(slice(period // 2 + 1) for period in periods)]
-            squares = sum(((i * spacing) ** 2 for i in numbers), start=np.zeros(()))
-            spectrum = scipy.fft.dctn((1 + squares / self.dof) ** -self.dof, type=1)
-            for i, period in zip(numbers, periods, strict=True):
-                spectrum /= ((2 + np.cos(2 * np.pi * i / period)) / 3) ** 2
-            self._spectra[key] = spectrum.astype(dtype)
-        return self._spectra[key]
-
-    def _transforms(self, charges: np.ndarray, spectrum: np.ndarray) -> _LineTransforms:
-        *periods, _ = (2 * (m - 1) for m in spectrum.shape)
-        dtype = np.result_type(charges.dtype, np.complex64)
-        return _LineTransforms(charges, spectrum, self.room("transforms", (*periods, spectrum.shape[-1]), dtype))
-
-    def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return an array with any content, the same one in the next iterations."""
-        found = self._scratch.get(name)
-        if found is None or found.shape != shape or found.dtype != dtype:
-            self._scratch[name] = found = np.empty(shape, dtype=dtype)
-        return found
-
-
-def fast_length(count: int) -> int:
-    """A number that is fast to transform, from a list with steps of about 6 %."""
-    step = 1 << max(0, count.bit_length() - 5)
-    return int(scipy.fft.next_fast_len(-(-count // step) * step, real=True))
-
-
-@dataclass(frozen=True)
-class _LineTransforms:
-    """The steps of a convolution, for ranges of lines.
-
-    Large arrays are transformed in place: new ones would come from the system, page by page.
-    """
-
-    charges: np.ndarray
-    spectrum: np.ndarray
-    A: np.ndarray  # transforms along the last axis, in room for those along the others
-
-    @property
-    def period(self) -> int:
-        return 2 * (self.spectrum.shape[-1] - 1)
-
-    @property
-    def corner(self) -> tuple[slice, ...]:
-        """The nodes of the charges within A, but for the first and the last axis."""
-        return tuple(slice(m) for m in self.charges.shape[1:-1])
-
-    def forward(self, a: int, b: int) -> None:
-        """Transform the charges a to b along the last axis."""
-        for i, j in _pieces(a, b):
-            self.A[(slice(i, j), *self.corner)] = scipy.fft.rfft(self.charges[i:j], self.period, axis=-1)
-
-    def across(self, a: int, b: int) -> None:
-        """Transform the lines a to b of the last axis along all other axes, multiply, and transform back."""
-        F, spectrum = self.A[..., a:b], self.spectrum[..., a:b]
-        nodes, halves = self.charges.shape[:-1], [m - 1 for m in self.spectrum.shape[:-1]]
-        for c, m in enumerate(nodes):
-            F[(slice(None),) * c + (slice(m, None),)] = 0
-            F = scipy.fft.fft(F, axis=c, overwrite_x=True)
-        for mirrored in itertools.product((False, True), repeat=len(nodes)):  # the spectrum is even
-            part = tuple(slice(m + 1, None) if over else slice(m + 1) for m, over in zip(halves, mirrored, strict=True))
-            same = tuple(slice(m - 1, 0, -1) if over else slice(None) for m, over in zip(halves, mirrored, strict=True))
-            F[part] *= spectrum[same]
-        for c in range(len(nodes)):
-            F = scipy.fft.ifft(F, axis=c, overwrite_x=True)
-        if not np.may_share_memory(F, self.A):
-            self.A[..., a:b] = F
-
-    def back(self, a: int, b: int) -> None:
-        """Transform the charges a to b back along the last axis."""
-        for i, j in _pieces(a, b):
-            lines = scipy.fft.irfft(self.A[(slice(i, j), *self.corner)], self.period, axis=-1)
-            self.charges[i:j] = lines[..., : self.charges.shape[-1]]
-
-
-def _pieces(a: int, b: int) -> Iterator[tuple[int, int]]:
-    return ((i, min(b, i + _AT_ONCE)) for i in range(a, b, _AT_ONCE))
 
 
 # --- grid -------------------------------------------------------------------------------------------------------------
@@ -184,19 +54,12 @@ class SplineGrid:
 
     @classmethod
     def around(cls, Z: np.ndarray, dof: float) -> SplineGrid:
-        """The grid for a map: a fixed spacing, finer for a small map.
-
-        Numbers of nodes and spacings come from a short list, so that the transform of w is rarely computed again.
-        """
+        """The grid for a map: a fixed spacing, finer for a small map."""
         k = Z.shape[1]
-        low, high = np.empty(k), np.empty(k)
-        extent(Z, low, high)
-        spacing, span = _SPACING[k] * math.sqrt(min(dof, 1.0)), float(np.max(high - low))
-        if span < _CELLS[k] * spacing:
-            spacing *= max(0.25, 2 ** -math.floor(math.log2(_CELLS[k] * spacing / max(span, 1e-9))))
-        nodes = tuple(fast_length(int(min(each / spacing, _WIDEST)) + 6 + _MARGIN) for each in high - low)
-        cells = np.floor((high - low) / spacing)
-        return cls((low + high) / 2 - spacing * (cells / 2 + 2), spacing, nodes)
+        low, high, origin, nodes = np.empty(k), np.empty(k), np.empty(k), np.empty(k, np.int64)
+        kernels.extent(Z, low, high)
+        spacing = kernels.choose_grid(low, high, _spacing(k, dof), _CELLS[k], origin, nodes)
+        return cls(origin, spacing, tuple(nodes.tolist()))
 
     @property
     def size(self) -> int:
@@ -209,6 +72,52 @@ class SplineGrid:
         return np.array([math.prod(self.nodes[c + 1 :]) for c in range(len(self.nodes))], dtype=np.int64)
 
 
+def _spacing(k: int, dof: float) -> float:
+    return _SPACING[k] * math.sqrt(min(dof, 1.0))
+
+
+def spectrum(nodes: tuple[int, ...], spacing: float, dof: float) -> np.ndarray:
+    """Return the transform of w = (1 + d²/dof)^-dof on twice the nodes along each axis, over that of the splines.
+
+    It is even and real: only its first half along each axis is returned, (nodes + 1 along each axis).
+    """
+    numbers = np.ogrid[tuple(slice(m + 1) for m in nodes)]
+    squares = sum(((i * spacing) ** 2 for i in numbers), start=np.zeros(()))
+    found = scipy.fft.dctn((1 + squares / dof) ** -dof, type=1)
+    for i, m in zip(numbers, nodes, strict=True):
+        found /= ((2 + np.cos(np.pi * i / m)) / 3) ** 2
+    return found
+
+
+def convolve(charges: np.ndarray, spacing: float, dof: float) -> np.ndarray:
+    """Return the coefficients of the splines whose sum is the potential of the charges: their convolution with w."""
+    periods = [2 * m for m in charges.shape]
+    halves = [np.minimum(np.arange(period), period - np.arange(period)) for period in periods[:-1]]
+    factors = spectrum(charges.shape, spacing, dof)[np.ix_(*halves, np.arange(charges.shape[-1] + 1))]
+    found = scipy.fft.irfftn(scipy.fft.rfftn(charges, periods) * factors.astype(charges.dtype), periods)
+    return found[tuple(slice(m) for m in charges.shape)]
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """What a descent on a plane needs for one grid, and for many iterations."""
+
+    grid: tuple[Any, ...]
+    rooms: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, grid: SplineGrid, n: int, dof: float) -> _Plane:
+        nodes = np.array(grid.nodes)
+        columns = -(-(grid.nodes[1] + 1) // kernels.LANES) * kernels.LANES
+        padded = np.zeros((grid.nodes[0] + 1, columns), np.float32)
+        padded[:, : grid.nodes[1] + 1] = spectrum(grid.nodes, grid.spacing, dof) / (4 * grid.size)
+        waves = np.zeros((2, 2, 2 * max(grid.nodes)), np.float32)
+        for axis, m in enumerate(grid.nodes):
+            angles = -np.pi / m * np.arange(2 * m)
+            waves[axis, 0, : 2 * m], waves[axis, 1, : 2 * m] = np.cos(angles), np.sin(angles)
+        return cls((grid.spacing, nodes, padded, waves), kernels.rooms_of(n, nodes, columns))
+
+
 @dataclass
 class GridRepulsion:
     """The repulsive forces of a map and the normalization of its similarities.
@@ -219,47 +128,63 @@ class GridRepulsion:
 
     dof: float = 1.0
     theta: float = 0.5  # of the tree
-
-    @cached_property
-    def _convolution(self) -> GridConvolution:
-        """It keeps the transforms of w, and room for those of the charges, for all iterations."""
-        return GridConvolution(self.dof)
-
-    def is_for_one_thread(self, n: int, threads: int) -> bool:
-        """Whether to leave it to one of several threads: in short rounds, they would wait longer than they work."""
-        return threads > 1 and (threads < _THREADS[0] or n < _FEW_ROWS)
+    _planes: dict[Any, _Plane] = field(default_factory=dict)
 
     def __call__(self, Z: np.ndarray, G: np.ndarray, blocks: RowBlocks, iteration: int = -1) -> float:
         """Write sum_j u w (z_i - z_j) to G (n, k); return the sum of w over all ordered pairs of different rows."""
-        grid, few, (n, k) = SplineGrid.around(Z, self.dof), blocks.limited(_THREADS[1]), Z.shape
-        if _NODE * grid.size < _tree_seconds(n, k, self.dof, self.theta):
-            potential = self.potential(Z, grid, few).ravel()
-            steps, inverse = grid.steps, 1 / grid.spacing
-            total = few.sum(n, lambda a, b: read_potential(Z, a, b, grid.origin, inverse, steps, potential, G))
-            if total - n > CROWD * n:
-                return total - n
-        return TreeRepulsion(self.dof, self.theta)(Z, G, blocks)
+        n, k = Z.shape
+        if k == 2 and Z.dtype == np.float32:
+            none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float32)
+            total = self._on_plane(Z, none, np.empty(0), np.empty((0, 4)), (G, G, G, G), blocks)[:, 0].sum()
+        else:
+            total = self._read(Z, G)
+        return total - n if total - n > kernels.CROWD * n else TreeRepulsion(self.dof, self.theta)(Z, G, blocks)
 
-    def potential(self, Z: np.ndarray, grid: SplineGrid, blocks: RowBlocks) -> np.ndarray:
-        """Return the coefficients of the splines whose sum is the potential of the points, one per node.
+    def iterate(
+        self, Z: np.ndarray, edges: tuple[np.ndarray, ...], strengths: np.ndarray, how: np.ndarray, state: State,
+        blocks: RowBlocks,
+    ) -> np.ndarray:  # fmt: skip
+        """Do iterations of a map on a plane, as ``descent.Iterates`` says; none where a tree takes over."""
+        return self._on_plane(Z, edges, strengths, how, (*state, np.empty_like(Z)), blocks)
 
-        They are overwritten by the next call. Points are spread to the nodes in even bands first, then in odd ones: no
-        two threads write to the same node.
-        """
-        charges = self._convolution.room("charges", grid.nodes, Z.dtype)
-        charges[:], steps, inverse = 0, grid.steps, 1 / grid.spacing
-        height = max(_BAND, -(-grid.nodes[0] // _BANDS))
-        flat, bands = charges.ravel(), -(-grid.nodes[0] // height)
-        start, rows = np.empty(bands + 1, dtype=np.int64), np.empty(Z.shape[0], dtype=np.int32)
-        sort_by_bands(Z, grid.origin, inverse, height, start, rows)
-        for parity in (0, 1):
+    def potential(self, Z: np.ndarray, grid: SplineGrid) -> np.ndarray:
+        """Return the coefficients of the splines whose sum is the potential of the points, one per node."""
+        charges = np.zeros(grid.nodes, Z.dtype)
+        kernels.spread(Z, grid.origin, 1 / grid.spacing, grid.steps, charges.ravel())
+        return convolve(charges, grid.spacing, self.dof)
 
-            def work(half: int, parity: int = parity) -> None:
-                band = 2 * half + parity
-                spread(Z, rows[start[band] : start[band + 1]], grid.origin, inverse, steps, flat)
+    def _fits(self, grid: SplineGrid, n: int) -> bool:
+        return _NODE * grid.size < _tree_seconds(n, len(grid.nodes), self.dof, self.theta)
 
-            blocks(-(-(bands - parity) // 2), work)
-        return self._convolution(charges, grid.spacing, blocks)
+    def _read(self, Z: np.ndarray, G: np.ndarray) -> float:
+        grid = SplineGrid.around(Z, self.dof)
+        if not self._fits(grid, len(Z)):
+            return 0.0
+        potential = self.potential(Z, grid).ravel()
+        return float(kernels.read_potential(Z, grid.origin, 1 / grid.spacing, grid.steps, potential, G))
+
+    def _on_plane(
+        self, Z: np.ndarray, edges: tuple[np.ndarray, ...], strengths: np.ndarray, how: np.ndarray,
+        state: tuple[np.ndarray, ...], blocks: RowBlocks,
+    ) -> np.ndarray:  # fmt: skip
+        """Return the sums of the iterations that were done; without any to do, the sum of w, with rows themselves."""
+        n, grid = len(Z), SplineGrid.around(Z, self.dof)
+        if not self._fits(grid, n):
+            return np.empty((0, 2))
+        key = n, grid.nodes, grid.spacing
+        if key not in self._planes:
+            if len(self._planes) > 5:
+                self._planes.clear()
+            self._planes[key] = _Plane.of(grid, n, self.dof)
+        plane, sums = self._planes[key], np.zeros((max(1, len(how)), 2))
+        curve = self.dof, _spacing(2, self.dof), _CELLS[2]
+        done = blocks.together(
+            n,
+            lambda *who: kernels.iterate_on_plane(
+                *who, Z, *edges, *curve, strengths, how, state, plane.grid, plane.rooms, sums
+            ),
+        )
+        return sums[:done] if len(how) else sums
 
 
 # --- tree -------------------------------------------------------------------------------------------------------------
@@ -281,7 +206,7 @@ class Octree:
         """Divide the rows of Z (n, 3)."""
         n = len(Z)
         low, high = np.empty(3), np.empty(3)
-        extent(Z, low, high)
+        kernels.extent(Z, low, high)
         span = max(float(np.max(high - low)), 1e-30)
         codes, cells, groups = np.empty(n, np.uint64), np.empty((2 * n, 4), np.int64), np.empty(n + 1, np.int64)
         morton_codes(Z, low, 2.0**LEVELS / span, codes)
@@ -407,13 +332,18 @@ def choose_repulsion(
     return TreeRepulsion(dof, theta), Outcome("Barnes-Hut", why)
 
 
-def sample_total(Z: np.ndarray, dof: float) -> tuple[float, bool]:
+def sample_total(Z: np.ndarray, dof: float, blocks: RowBlocks) -> tuple[float, bool]:
     """Return the sum of w over all ordered pairs of different rows, exactly or from a sample of rows, and which."""
     n, k = Z.shape
     size = min(n, math.ceil(_CHECK / (_pair_seconds(k, dof) * n)))
-    T, force = np.ascontiguousarray(Z.T), np.empty_like(Z)
+    T, force, found = np.ascontiguousarray(Z.T), np.empty_like(Z), np.empty(size)
     rows = np.random.default_rng(0).permutation(n)[:size]
-    return n / size * math.fsum(repel_all(T, dof, i, i + 1, force) for i in rows), size == n
+
+    def add_up(a: int, b: int) -> None:
+        found[a:b] = [repel_all(T, dof, i, i + 1, force) for i in rows[a:b]]
+
+    blocks.rows(size, add_up)
+    return n / size * math.fsum(found), size == n
 
 
 def _pair_seconds(k: int, dof: float) -> float:

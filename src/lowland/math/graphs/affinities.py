@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, take, to_numpy, xp_of
 from lowland.errors import DataError
+from lowland.kernels.csr import mark_above
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.progress import pulse, pulsed_slices
@@ -188,9 +189,7 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
     if is_sparse(W):
         real = np.empty(W.nnz, dtype=bool)
         for part in pulsed_slices(W.shape[0], 1 + W.nnz // W.shape[0]):
-            i, at = np.arange(part.start, part.stop), slice(W.indptr[part.start], W.indptr[part.stop])
-            i = np.repeat(i, np.diff(W.indptr[part.start : part.stop + 1]))
-            real[at] = W.data[at] > _EPS * root[i] * root[W.indices[at]]
+            mark_above(W.data, W.indices, W.indptr, _EPS, root, part.start, part.stop, real)
         if not real.all():
             edges = scipy.sparse.coo_array(W)
             W = scipy.sparse.coo_array((edges.data[real], tuple(each[real] for each in edges.coords)), W.shape)

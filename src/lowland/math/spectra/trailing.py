@@ -492,24 +492,24 @@ def _by_filter(
     def block(width: int) -> Array:
         return standard_normal((A.shape[0], width), rng, home)
 
-    values, X, residuals = _ritz(A, orthonormal(block(problem.width)))
     top = min(problem.norm, problem.largest or np.inf)
     trace: list[float] = []
     products = 0
     with run.rounds() as together:
+        rows = None if problem.home is not None else _SharedRows(A, together, run.settings.thread_count)
+        values, X, residuals = _ritz(A, orthonormal(block(problem.width)), rows)
         for _ in run.iterate("Chebyshev filter", problem.max_iter or _STEPS):
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
             room = 2 * _COPIES * 8 * A.shape[0] * X.shape[1] <= run.budget / 2
             if degree > _LONG and room and 2 * X.shape[1] <= min(_WIDEST, A.shape[0] // 4):
-                values, X, residuals = _ritz(A, orthonormal(xp_of(X).concat([X, block(X.shape[1])], axis=1)))
+                values, X, residuals = _ritz(A, orthonormal(xp_of(X).concat([X, block(X.shape[1])], axis=1)), rows)
                 continue
             if products + degree > most_products:
                 break
             products += degree
-            X = _filtered(A, X, degree, a, top, together, run)
-            X = orthonormal(X)
-            values, X, residuals = _ritz(A, X)
+            X = orthonormal(_filtered(A, X, degree, a, top, rows))
+            values, X, residuals = _ritz(A, X, rows)
             trace.append(problem.excess(Eigenpairs(values[:m], X[:0], residuals[:m], "filter")))
             if trace[-1] <= problem.tol:
                 break
@@ -517,53 +517,69 @@ def _by_filter(
     return replace(pairs, converged=problem.excess(pairs) <= problem.tol, trace=tuple(trace))
 
 
-def _ritz(A: Any, X: Array) -> tuple[np.ndarray, Array, np.ndarray]:
+@dataclass(frozen=True)
+class _SharedRows:
+    """Products of a sparse A with few columns, whose rows are split among threads."""
+
+    A: Any
+    together: RunsTogether
+    threads: int
+
+    def step(self, Y: np.ndarray, Z: np.ndarray, scale: float, center: float, back: float) -> None:
+        """Replace Z by scale (A - center) Y - back Z."""
+        A = self.A
+        threads = self.threads if A.nnz * Y.shape[1] > 500_000 else 1  # below that, the overhead is larger
+        cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, threads + 1))
+        cuts[0], cuts[-1] = 0, A.shape[0]
+
+        def advance(part: tuple[int, int]) -> None:
+            filter_step(A.data, A.indices, A.indptr, *part, Y, Z, scale, center, back)
+
+        self.together(list(itertools.pairwise(cuts)), advance)
+
+    def turn(self, X: np.ndarray, AX: np.ndarray, W: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Replace X by XW, in place, since the block of millions of points is large; return |AXW - XW diag(values)|."""
+
+        def turned(rows: slice) -> np.ndarray:
+            X[rows] = X[rows] @ W
+            squares: np.ndarray = np.sum((AX[rows] @ W - X[rows] * values) ** 2, axis=0)
+            return squares
+
+        with blas_on_one_thread():
+            return np.sqrt(np.sum(self.together(list(slices(len(X), _TOGETHER)), turned), axis=0))
+
+
+def _ritz(A: Any, X: Array, rows: _SharedRows | None) -> tuple[np.ndarray, Array, np.ndarray]:
     """Rayleigh-Ritz: the eigenpairs of A within the span of X, ascending, with their residuals."""
-    X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-    AX = A @ X
+    if rows is not None:
+        X, AX = np.ascontiguousarray(X), np.zeros(X.shape)
+        rows.step(X, AX, 1.0, 0.0, 0.0)
+    else:
+        AX = A @ X
     H = to_numpy(X.T @ AX)
     values, W = np.linalg.eigh((H + H.T) / 2)
-    if isinstance(X, np.ndarray):  # in place: the block of millions of points is large
-        squares = np.zeros(len(values))
-        for rows in slices(len(X), _TOGETHER):
-            X[rows] = X[rows] @ W
-            squares += np.sum((AX[rows] @ W - X[rows] * values) ** 2, axis=0)
-        return values, X, np.sqrt(squares)
+    if rows is not None:
+        return values, X, rows.turn(X, AX, W, values)
     turn = like(W, X)
     V = X @ turn
     return values, V, to_numpy(xp_of(X).linalg.vector_norm(AX @ turn - V * like(values, X), axis=0))
 
 
-def _filtered(A: Any, X: Array, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> Array:
-    """T_degree of A, with [a, top] mapped to [-1, 1], times X, which is overwritten; rows are split among threads."""
+def _filtered(A: Any, X: Array, degree: int, a: float, top: float, rows: _SharedRows | None) -> Array:
+    """T_degree of A, with [a, top] mapped to [-1, 1], times X, which is overwritten."""
     center, half = (top + a) / 2, (top - a) / 2
-    if not isinstance(X, np.ndarray):
+    if rows is None:
         Y, Z = X, (A @ X - center * X) / half
         for _ in range(degree - 1):
             pulse()
             Y, Z = Z, (2 / half) * (A @ Z - center * Z) - Y
         return Z
-    threads = (
-        run.settings.thread_count if A.nnz * X.shape[1] > 500_000 else 1
-    )  # below that, the overhead of threads is larger
-    cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, threads + 1))
-    cuts[0], cuts[-1] = 0, A.shape[0]
-    parts = list(itertools.pairwise(cuts))
-
-    def step(Y: np.ndarray, Z: np.ndarray, scale: float, back: float) -> None:
-        """Replace Z by scale (A - center) Y - back Z."""
-
-        def advance(part: tuple[int, int]) -> None:
-            filter_step(A.data, A.indices, A.indptr, *part, Y, Z, scale, center, back)
-
-        together(parts, advance)
-
     Y, Z = X, np.zeros_like(X)
-    step(Y, Z, 1 / half, 0.0)
+    rows.step(Y, Z, 1 / half, center, 0.0)
     for _ in range(degree - 1):
         pulse()
         Y, Z = Z, Y
-        step(Y, Z, 2 / half, 1.0)
+        rows.step(Y, Z, 2 / half, center, 1.0)
     return Z
 
 
