@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import segment_sums, work_space
+from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, as_double, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.data.rows import Rows
 from lowland.math.statistics.moments import Total, without_zero_weights
 from lowland.run.run import Run
 
-_TILE = 128, 2048  # rows and columns converted at a time: few enough for the cache, enough that threads rarely meet
+_WIDE = 64  # columns above which BLAS is faster
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class DoubleCentered:
 
 @dataclass(frozen=True)
 class _Times:
-    """A chunk of a matrix A, or of A∘(A + shift), times V; tile by tile, which stays in the cache."""
+    """A chunk of a matrix A, or of A∘(A + shift), times V."""
 
     V: Array
     squared: bool
@@ -157,17 +157,12 @@ class _Times:
             return as_double(self._squared(A)) @ V
         if not isinstance(A, np.ndarray):
             return self._squared(as_double(A)) @ V
-        if A.dtype == np.float64 and not self.squared:
-            return A @ V  # no conversion: one product at full speed
-        P, tile = np.zeros((A.shape[0], V.shape[1])), work_space(*_TILE, np.float64)
-        for i in range(0, A.shape[0], _TILE[0]):
-            for j in range(0, A.shape[1], _TILE[1]):
-                part = A[i : i + _TILE[0], j : j + _TILE[1]]
-                wide = tile[: part.shape[0], : part.shape[1]]
-                wide[...] = part
-                if self.squared:
-                    wide *= wide + self.shift if self.shift else wide
-                P[i : i + _TILE[0]] += wide @ V[j : j + _TILE[1]]
+        if A.dtype == np.float64 and not self.squared and V.shape[1] > _WIDE:
+            return A @ V
+        from lowland.kernels.products import add_product
+
+        P = np.zeros((A.shape[0], V.shape[1]))
+        add_product(np.ascontiguousarray(A), np.ascontiguousarray(V.T), self.squared, self.shift, P)
         return P
 
     def _squared(self, A: Array) -> Array:
