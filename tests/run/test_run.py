@@ -378,6 +378,24 @@ def test_rounds_keep_their_threads_and_the_caller_takes_the_first_task():
     assert len({who for each in found for _, who in each}) <= 4
 
 
+def test_folds_of_rows_in_memory_are_rounds_of_the_threads_that_are_kept(small_slabs):
+    X, seen = np.arange(4000.0).reshape(-1, 4), set()
+
+    def first(chunk):
+        seen.add(threading.get_ident())
+        return Order([chunk[0, 0]])
+
+    with lowland.config(threads=3):
+        run = Run()
+        with run.rounds():
+            merged = [run.fold(open_rows(X), first).parts for _ in range(5)]
+            gathered = run.gather(lambda chunk: 2 * chunk, open_rows(X), 4)
+    assert merged == [sorted(merged[0])] * 5
+    assert threading.get_ident() in seen
+    assert len(seen) <= 3
+    np.testing.assert_array_equal(gathered, 2 * X)
+
+
 def test_an_interrupted_round_waits_for_its_threads():
     """Otherwise a thread would still write to a map that Ctrl-C has ended."""
     begun, ended = threading.Event(), []

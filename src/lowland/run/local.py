@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from queue import SimpleQueue
-from threading import Barrier, Event, Thread
+from queue import Empty, SimpleQueue
+from threading import Barrier, Event, Lock, Thread, get_ident
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -51,6 +51,7 @@ class Run:
         shown = self.settings.progress
         on_terminal = sys.stderr is not None and sys.stderr.isatty()
         self.silent = shown is False or (shown == "auto" and not on_terminal)  # whether no progress is shown
+        self._kept: tuple[int, RunsTogether] | None = None  # the thread that keeps others for rounds, while they rest
 
     @functools.cached_property
     def budget(self) -> int:
@@ -115,15 +116,7 @@ class Run:
     ) -> Iterator[Array]:
         """Yield f(chunk) for every slab, in order. With ``at_rest``, no thread works while the caller uses a result."""
 
-        def work(piece: Any, start: int) -> tuple[Array, int]:
-            chunk = rows.prepare(piece)
-            with np.errstate(invalid="ignore", over="ignore"):
-                mapped = f(chunk)
-            if not all_finite(mapped):
-                raise rows.non_finite_error()
-            return mapped, chunk.shape[0]
-
-        return self._in_order(rows, work, name, at_rest=at_rest)
+        return self._in_order(rows, partial(_mapped, f, rows), name, at_rest=at_rest)
 
     def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
         """Return work(task) for every task, in the order of the tasks; threads take the tasks as they become free.
@@ -183,23 +176,27 @@ class Run:
     def rounds(self) -> Iterator[RunsTogether]:
         """Keep the threads for many short rounds: the context maps (tasks, work) to the results, as ``each`` does.
 
-        The calling thread executes the first task of each round. No progress is shown. One queue serves all threads: a
-        round of 16 tasks of no duration takes a quarter of the time of a pool of threads.
+        Inside it, ``fold`` and ``gather`` of rows in memory are rounds too. The calling thread works with the others.
+        No progress is shown. One queue serves all threads: a round of 16 tasks of no duration takes a quarter of the
+        time of a pool of threads.
         """
         calls: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
         results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        threads: list[Thread] = []
 
         def serve() -> None:
             for call in iter(calls.get, None):
                 call()
 
-        threads = [Thread(target=serve, daemon=True) for _ in range(self.settings.thread_count - 1)]
-
         def together(
             tasks: Sequence[Any], work: Callable[[Any], Any], at_failure: Callable[[], None] = lambda: None
         ) -> list[Any]:
-            if not threads or len(tasks) < 2:
+            helpers = min(self.settings.thread_count, len(tasks)) - 1
+            if helpers < 1:
                 return [work(task) for task in tasks]
+            while len(threads) < helpers:
+                threads.append(Thread(target=serve, daemon=True))
+                threads[-1].start()
 
             def execute(number: int) -> None:
                 try:
@@ -207,11 +204,14 @@ class Run:
                 except BaseException as error:
                     results.put((number, None, error))
 
-            found = [None] * len(tasks)
+            found, kept, self._kept = [None] * len(tasks), self._kept, None
             try:
                 for number in range(1, len(tasks)):
                     calls.put(partial(execute, number))
                 found[0] = work(tasks[0])
+                with suppress(Empty):
+                    while call := calls.get_nowait():
+                        call()
                 for _ in range(1, len(tasks)):
                     number, found[number], error = results.get()
                     if error is not None:
@@ -226,12 +226,14 @@ class Run:
                 while not results.empty():
                     results.get()
                 raise
+            finally:
+                self._kept = kept
 
-        for thread in threads:
-            thread.start()
+        before, self._kept = self._kept, (get_ident(), together)
         try:
             yield together
         finally:
+            self._kept = before
             for _ in threads:
                 calls.put(None)
             for thread in threads:
@@ -249,8 +251,22 @@ class Run:
         if rows.n is not None and not rows.in_memory:
             size = rows.n * width * (dtype or rows.dtype).itemsize
             self.require(size, "The result", "Iterate over transform_chunks instead")
-        parts = list(self.map_rows(f, rows, name, at_rest=False))
-        return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
+        whole: list[np.ndarray] = []
+        lock, several = Lock(), rows.in_memory and rows.n is not None and rows.n > rows.slab
+
+        def work(piece: Any, start: int) -> tuple[Array, int]:
+            mapped, count = _mapped(f, rows, piece, start)
+            if not several or not isinstance(mapped, np.ndarray):
+                return mapped, count
+            with lock:
+                if not whole:
+                    order: Any = "F" if np.isfortran(mapped) else "C"
+                    whole.append(np.empty((rows.n, *mapped.shape[1:]), mapped.dtype, order))
+            whole[0][start : start + count] = mapped  # by every thread: the first write to new memory is slow
+            return whole[0], count
+
+        parts = list(self._in_order(rows, work, name))
+        return parts[0] if whole or len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
 
     def to_array(self, rows: Rows, why: str) -> Array:
         """Return all rows as one finite array, if the budget allows; with NaN where the rows allow it."""
@@ -288,6 +304,9 @@ class Run:
         threads = self.settings.thread_count
         in_flight = memory.slabs_in_flight(rows.slab_bytes, threads, self.budget)
         workers = min(threads, in_flight, max(_FEW_THREADS, rows.slab_bytes // _PER_THREAD))
+        if self._kept and self._kept[0] == get_ident() and rows.in_memory and in_flight > threads and not at_rest:
+            yield from self._in_a_round(self._kept[1], rows, work, name)
+            return
         most = workers if at_rest else in_flight
         waiting: deque[Future[tuple[Any, int]]] = deque()
 
@@ -318,6 +337,17 @@ class Run:
             except BaseException as error:
                 _cancel(pool, waiting, error, "the current chunks end")
                 raise
+
+    def _in_a_round(
+        self, together: RunsTogether, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str
+    ) -> list[Any]:
+        """All slabs in one round of the threads that ``rounds`` keeps."""
+        pieces = list(rows.pieces())
+        starts = np.cumsum([0, *map(rows.height, pieces)]).tolist()
+        with self.stage(name, rows.n) as stage, blas_on_one_thread():
+            found = together(range(len(pieces)), lambda number: work(pieces[number], starts[number])[0])
+            stage.advance(starts[-1])
+        return found
 
     def _in_turn(self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str) -> Iterator[Any]:
         """One slab after another: torch has its own threads, a device its own queue."""
@@ -351,6 +381,15 @@ def _no_infinity(X: Array) -> bool:
 def serial_run() -> Run:
     """Return a run without threads or progress, for a transform called on a thread of another run."""
     return Run(replace(settings(), threads=1, progress=False))
+
+
+def _mapped(f: Callable[[Array], Array], rows: Rows, piece: Any, start: int) -> tuple[Array, int]:
+    chunk = rows.prepare(piece)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mapped = f(chunk)
+    if not all_finite(mapped):
+        raise rows.non_finite_error()
+    return mapped, chunk.shape[0]
 
 
 def _awaited(future: Future[Result], stage: Stage) -> Result:

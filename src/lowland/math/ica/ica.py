@@ -86,7 +86,8 @@ def unmixing_matrix(
     """
     white = Z if isinstance(Z, WhiteRows) else WhiteRows(ArrayRows(Z), Run() if run is None else run)
     W = np.eye(white.rows.d) if start is None else start
-    return ALGORITHMS[algorithm](white, LogCosh() if contrast is None else contrast, W, tol, max_iter)
+    with white.run.rounds():
+        return ALGORITHMS[algorithm](white, LogCosh() if contrast is None else contrast, W, tol, max_iter)
 
 
 def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:

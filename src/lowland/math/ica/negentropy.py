@@ -9,6 +9,7 @@ from operator import add
 
 import numpy as np
 
+from lowland.arrays.linalg import work_space
 from lowland.arrays.namespace import Array, as_double, like, to_numpy, xp_of
 from lowland.math.ica.whitened_rows import Whiten, in_blocks
 from lowland.math.statistics.moments import Sums
@@ -38,13 +39,30 @@ def shape_sums(B: np.ndarray, shift: np.ndarray | None, whiten: Whiten | None, X
     add_to = None if shift is None else like(shift, Z)[:, None]
 
     def part(z: Array) -> ShapeSums:
-        y = B @ z  # (k, b)
-        y = y if add_to is None else y + add_to
-        bell = xp_of(y).exp(y * y / -2)
-        F = xp_of(y).concat([bell, y * bell], axis=0)  # (2k, b)
+        if isinstance(z, np.ndarray):
+            F = _in_place(B, z, add_to)
+        else:
+            y = B @ z  # (k, b)
+            y = y if add_to is None else y + add_to
+            bell = xp_of(y).exp(y * y / -2)
+            F = xp_of(y).concat([bell, y * bell], axis=0)  # (2k, b)
         return ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
 
     return reduce(add, map(part, in_blocks(Z)))
+
+
+def _in_place(B: np.ndarray, z: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
+    """The values of both functions, (2k, b), without temporary arrays."""
+    k = len(B)
+    F = work_space(2 * k, z.shape[1], z.dtype)
+    bell, y = F[:k], np.matmul(B, z, out=F[k:])
+    if shift is not None:
+        y += shift
+    np.multiply(y, y, out=bell)
+    bell /= -2
+    np.exp(bell, out=bell)
+    y *= bell
+    return F
 
 
 def negentropies(shape: ShapeSums) -> Array:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lowland.arrays.linalg import work_space
 from lowland.arrays.namespace import Array, as_double, like, rounding_of, to_numpy, xp_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, sliced
 from lowland.errors import DataError, ParameterError
@@ -23,9 +24,9 @@ from lowland.math.spectra.principal_axes import Axes, principal_axes
 from lowland.math.statistics.moments import Moments, Sums
 from lowland.run.run import Run
 
-_BLOCK = 24_000  # numbers per block: they stay in the cache from one product to the next
+_BLOCK = 2**16  # numbers per block of rows that are whitened: they stay in the cache from one step to the next
 _LONG_BLOCK = 2**15  # rows per block on a device
-_SLAB = 2**18  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
+_SLAB = 2**19  # numbers in a slab of whitened rows, one block: threads meet between the steps of a block
 
 
 class Contrast(Protocol):
@@ -140,7 +141,7 @@ class Whiten:
             return centered_product(X, self.mean, like(self.K, X).T)
         Z = np.empty((X.shape[0], self.K.shape[0]), dtype=X.dtype, order="F")
         A = like(self.K, X).T
-        step = block_rows(X.shape[1])
+        step = max(64, _BLOCK // X.shape[1])
         for start in range(0, len(X), step):
             Z[start : start + step] = centered_product(X[start : start + step], self.mean, A)
         return Z
@@ -157,19 +158,19 @@ def contrast_sums(contrast: Contrast, W: np.ndarray, whiten: Whiten | None, X: A
     cross: Any = 0.0
     slopes: Any = 0.0
     for z in in_blocks(Z):
-        g, slope = contrast(W @ z)
+        Y = np.matmul(W, z, out=work_space(len(W), z.shape[1], z.dtype)) if isinstance(z, np.ndarray) else W @ z
+        g, slope = contrast(Y)
         cross, slopes = cross + as_double(g @ z.T), slopes + as_double(slope)
     return ContrastSums(Z.shape[0], cross, slopes)
 
 
-def block_rows(k: int) -> int:
-    """Return the number of rows of k columns in a block."""
-    return max(64, _BLOCK // k)
+def _slab_rows(k: int) -> int:
+    return max(64, _SLAB // k)
 
 
 def in_blocks(Z: Array) -> list[Array]:
-    """Return blocks of rows, each transposed to (k, b): for numpy as fit the cache, for others as float32 can sum."""
-    step = block_rows(Z.shape[1]) if isinstance(Z, np.ndarray) else _LONG_BLOCK
+    """Return blocks of rows, each transposed to (k, b): for numpy a slab, for others as float32 can sum."""
+    step = _slab_rows(Z.shape[1]) if isinstance(Z, np.ndarray) else _LONG_BLOCK
     return [Z[start : min(start + step, Z.shape[0]), :].T for start in range(0, Z.shape[0], step)]
 
 
@@ -288,5 +289,4 @@ def _whiten_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
 
 def _in_slabs(rows: Rows) -> Rows:
     """Return rows in memory in slabs small enough for many threads."""
-    most = max(block_rows(rows.d), _SLAB // rows.d)
-    return sliced(rows, most) if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) else rows
+    return sliced(rows, _slab_rows(rows.d)) if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) else rows

@@ -124,7 +124,8 @@ def leading_eigenpairs(
     unit = unit_of(A) if dense else ordinary_unit(options.size, single=False)
     if unit != 1:
         A = A / unit if dense else Divided(A, unit)
-    pairs = _ITERATIONS[solver](A, k, run, options)
+    with run.rounds():
+        pairs = _ITERATIONS[solver](A, k, run, options)
     if unit != 1:
         ritz = None if pairs.ritz is None else pairs.ritz * unit
         pairs = replace(pairs, values=pairs.values * unit, residuals=pairs.residuals * unit, ritz=ritz)
