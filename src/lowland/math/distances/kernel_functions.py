@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations_with_replacement
 from typing import Any, Self
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread, blas_threads_for
+from lowland.arrays.linalg import work_space
 from lowland.arrays.namespace import (
     Array,
     as_double,
@@ -17,6 +20,7 @@ from lowland.arrays.namespace import (
     is_sparse,
     is_torch,
     like,
+    slices,
     take,
     to_numpy,
     xp_of,
@@ -32,6 +36,7 @@ from lowland.run.run import Run, all_finite
 Kernel = str | Callable[..., float]
 
 _BLOCK = 1 << 19  # kernel values per block: few enough for the cache, enough for fast products
+_TILE = 1008  # rows of a tile of a kernel matrix; a power of two would cause cache conflicts
 _LOST = 1e-11  # error of an exponent -γ|a - b|² above which the distance is computed from differences
 _PAIRED_ROWS = 2000  # sampled rows of the median rule
 _ASYMMETRY, _ROUNDINGS = 1e-8, 1e4  # tolerance of asymmetry relative to the largest entry, or in rounding errors
@@ -170,8 +175,15 @@ def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, d
     K = np.empty((A.shape[0], B.shape[0]), dtype=dtype)
     step = max(16, _BLOCK // max(1, B.shape[0]))
     for start in range(0, A.shape[0], step):
-        P = A[start : start + step] @ B.T
-        K[start : start + step] = f(P if double else P.astype(dtype, copy=False))
+        few = K[start : start + step]
+        space = few if dtype == A.dtype else work_space(*few.shape, A.dtype)
+        P = np.matmul(A[start : start + step], B.T, out=space)
+        if not double and space is not few:
+            few[...] = P
+            P = few
+        values = f(P)
+        if values is not few:
+            few[...] = values
     return K
 
 
@@ -284,9 +296,34 @@ class KernelMatrix:
             kernel.refuse(K, X)
             return cls(ArrayRows(K), _sum_columns(K).value / n, K)
         K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
+        if isinstance(X, np.ndarray) and not callable(kernel.kernel):
+            _fill_by_tiles(K, X, kernel, run)
+            sums = run.gather(_sum_rows, ArrayRows(K), 1, "computing the kernel", np.dtype(np.float64))
+            return cls(ArrayRows(K), sums[:, 0] / n, K)
         # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
         total = run.fold(in_slabs(ArrayRows(X), n), partial(_fill, kernel), K, name="computing the kernel")
         return cls(ArrayRows(K), total.value / n, K)
+
+
+def _fill_by_tiles(K: np.ndarray, X: np.ndarray, kernel: KernelWith, run: Run) -> None:
+    """Write the kernel values of all pairs of rows: those of two groups of rows serve both."""
+    n, d = X.shape
+    groups = slices(n, _TILE)
+
+    def work(pair: tuple[slice, slice]) -> None:
+        a, b = pair
+        values = replace(kernel, points=X[b])(X[a])
+        kernel.refuse(values, X[a])
+        K[a, b] = values
+        if a != b:
+            K[b, a] = values.T
+
+    with blas_on_one_thread() if len(groups) > 1 else blas_threads_for(n * n * d):
+        run.each("computing the kernel", list(combinations_with_replacement(groups, 2)), work)
+
+
+def _sum_rows(K: np.ndarray) -> np.ndarray:
+    return K.sum(axis=1, keepdims=True, dtype=np.float64)
 
 
 def _sum_columns(K: Array) -> Total:
