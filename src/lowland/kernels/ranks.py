@@ -116,25 +116,33 @@ def _is_nearer(x, y, place, power, other):
 
 
 @kernel
-def count_by_products(V, add, first, own, around, targets, powers, low, high, X, counts):
+def count_by_products(V, add, first, own, around, targets, powers, scaled, squares, widest, u, X, counts):
     """Add to ``counts`` how many of the points from ``first`` on are nearer to row i than its targets.
 
-    V[i, j] + add[j] is the squared distance to point ``first`` + j, up to a constant per row and rounding error: below
-    ``low`` the point is certainly nearer, above ``high`` certainly not. For those between, the exact distance is
-    compared with ``powers``, the squared distances of the targets. Returns how many there were.
+    V[i, j] + add[j] is the squared distance to point ``first`` + j less ``squares[i]``, up to rounding error: below
+    ``least`` the point is certainly nearer, above ``most`` certainly not. For those between, the exact distance is
+    compared with ``powers``, the squared distances of the targets; ``scaled`` are the same in the unit of V. Returns
+    how many there were.
+
+    A sum of d products has an error of at most d roundings u of |a||b|; rounding the points and adding squares adds at
+    most 8u (|a| + |b|)². Here a is the row, with |a|² in ``squares``, and ``widest`` the largest |b|.
     """
-    width, n = V.shape[1], len(X)
+    width, n, kind = V.shape[1], len(X), V.dtype.type
+    least_of_all, most_of_all = kind(-np.inf), kind(np.inf)
     values, places = np.empty_like(V[0]), np.empty(width + 1, dtype=np.int64)
     measured = 0
     for i in range(V.shape[0]):
-        row, me = V[i], own[i]
+        row, me, length = V[i], own[i], np.sqrt(squares[i])
+        off = u * (2.0 * X.shape[1] * length * widest + 8.0 * (length + widest) ** 2)
         start = me if around else 0
         for b in range(width):
             values[b] = row[b] + add[b]
         if first <= me < first + width:
             values[me - first] = np.inf  # not its own neighbor
         for a in range(targets.shape[1]):
-            j, least, most = targets[i, a], low[i, a], high[i, a]
+            j = targets[i, a]
+            least = np.nextafter(kind(scaled[i, a] - off - squares[i]), least_of_all)
+            most = np.nextafter(kind(scaled[i, a] + off - squares[i]), most_of_all)
             place = _turned(j, start, n)
             below, within = _counts_about(values, least, most)
             count = np.int64(below)

@@ -68,11 +68,11 @@ def test_counting_by_products_recomputes_uncertain_pairs(table):
     targets = np.array([[1, 9], [40, 0]])
     powers = np.take_along_axis(D[own], targets, axis=1)
     V = -2 * X[own] @ X.T
-    a2 = (X[own] ** 2).sum(axis=1)[:, None]
     counts = np.zeros((2, 2), dtype=np.int64)
-    slack = 1.0  # as if products had such errors
+    squares = (X**2).sum(axis=1)
+    unit = 0.01  # as if products had errors of some percent
     measured = kernels.count_by_products(
-        V, (X**2).sum(axis=1), 0, own, False, targets, powers, powers - a2 - slack, powers - a2 + slack, X, counts
+        V, squares, 0, own, False, targets, powers, powers, squares[own], squares.max() ** 0.5, unit, X, counts
     )
     expected = [[list(order_of(D[me], me, False)).index(j) for j in row] for me, row in zip(own, targets, strict=True)]
     assert counts.tolist() == expected

@@ -176,7 +176,7 @@ def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, d
     step = max(16, _BLOCK // max(1, B.shape[0]))
     for start in range(0, A.shape[0], step):
         few = K[start : start + step]
-        space = few if dtype == A.dtype else work_space(*few.shape, A.dtype)
+        space = few if dtype == A.dtype else work_space(len(few), len(B), A.dtype)
         P = np.matmul(A[start : start + step], B.T, out=space)
         if not double and space is not few:
             few[...] = P

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,6 +23,7 @@ from lowland.run.run import Run
 _FEW_COLUMNS = 16  # up to this many, differences cost no more than products
 _ORDINARY = 2.0**60  # largest value up to which points are not rescaled, and one over the smallest
 _TILE = 1008  # rows and columns of a product; a power of two would cause cache conflicts
+_TILES, _TASKS = 5, 64  # tiles that a thread takes at once at most, and tasks below which it takes fewer
 _PAIRS = 1 << 21  # distances that a thread holds at a time
 _TRIED = 64  # rows on which the precision of products is tested
 _MOST_MEASURED = 0.01  # fraction of the pairs that may need an exact distance
@@ -259,8 +260,9 @@ class _Counting:
         counts = np.zeros(part.targets.shape, dtype=np.int64)
         space: np.ndarray = np.empty(_TILE * _TILE, dtype=self.dtype)
         rows, measured = slice(0, len(tried)), 0
+        doubled = part._doubled(rows)
         for columns in slices(self.n, _TILE):
-            measured += part._count(part._product(rows, columns, space), rows, columns, counts)
+            measured += part._count(part._product(doubled, columns, space), rows, columns, counts)
         return measured <= max(_MOST_MEASURED * self.n, 1) * counts.size
 
     def ranks_and_nearest(self, k: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -290,28 +292,38 @@ class _Counting:
         locks, space = [threading.Lock() for _ in rows], _Scratch()
         add = self._limits.add  # computed once, before the threads start
 
-        def take(V: np.ndarray, a: int, columns: slice) -> None:
-            here, few = np.zeros_like(counts[rows[a]]), rows[a]
-            self._count(V, few, columns, here)
-            with locks[a]:
-                counts[few] += here
-                if heaps is not None:
+        def keep(V: np.ndarray, a: int, columns: slice) -> None:
+            if heaps is not None:
+                few = rows[a]
+                with locks[a]:
                     neighbor_search.keep_smallest(
                         V, add[columns], columns.start, self.own[few], places[columns], heaps[0][few], heaps[1][few]
                     )
 
-        def work(pair: tuple[int, int]) -> None:
-            a, b = pair
-            V = self._product(rows[a], stretches[b], space.of("product", self.dtype))
-            take(V, a, stretches[b])
-            if self.whole and a != b:
-                turned = space.of("turned", self.dtype)[: V.size].reshape(V.T.shape)
-                np.copyto(turned, V.T)
-                take(turned, b, stretches[a])
+        def add_counts(a: int, here: np.ndarray) -> None:
+            with locks[a]:
+                counts[rows[a]] += here
 
-        upper = itertools.combinations_with_replacement(range(len(stretches)), 2)
-        pairs = upper if self.whole else itertools.product(range(len(rows)), range(len(stretches)))
-        run.each("ranking neighbors", list(pairs), work)
+        def work(task: tuple[int, range]) -> None:
+            a, others = task
+            A, here = self._doubled(rows[a]), np.zeros_like(counts[rows[a]])
+            for b in others:
+                V = self._product(A, stretches[b], space.of("product", self.dtype))
+                self._count(V, rows[a], stretches[b], here)
+                keep(V, a, stretches[b])
+                if self.whole and a != b:
+                    turned = space.of("turned", self.dtype)[: V.size].reshape(V.T.shape)
+                    np.copyto(turned, V.T)
+                    there = np.zeros_like(counts[rows[b]])
+                    self._count(turned, rows[b], stretches[a], there)
+                    add_counts(b, there)
+                    keep(turned, b, stretches[a])
+            add_counts(a, here)
+
+        many = max(1, min(_TILES, len(rows) * len(stretches) // _TASKS))
+        firsts = [range(a if self.whole else 0, len(stretches)) for a in range(len(rows))]
+        tasks = [(a, others[part]) for a, others in enumerate(firsts) for part in slices(len(others), many)]
+        run.each("ranking neighbors", tasks, work)
         return 1 + counts
 
     @cached_property
@@ -325,19 +337,22 @@ class _Counting:
         size = self.products._frame[1]
         return _Limits(B, b2, b2.astype(self.dtype), powers, powers / size / size)
 
-    def _product(self, rows: slice, columns: slice, space: np.ndarray) -> np.ndarray:
+    def _doubled(self, rows: slice) -> np.ndarray:
         P = self._limits.B
-        A, B = -2 * (P[rows] if self.whole else P[self.own[rows]]), P[columns]
+        return -2 * (P[rows] if self.whole else P[self.own[rows]])
+
+    def _product(self, A: np.ndarray, columns: slice, space: np.ndarray) -> np.ndarray:
+        B = self._limits.B[columns]
         return np.matmul(A, B.T, out=space[: len(A) * len(B)].reshape(len(A), len(B)))
 
     def _count(self, V: np.ndarray, rows: slice, columns: slice, counts: np.ndarray) -> int:
         from lowland.kernels import ranks as kernels
 
         own, limits = self.own[rows], self._limits
-        low, high = limits.between(rows, own, columns)
+        widest, u = math.sqrt(limits.b2[columns].max()), float(np.finfo(self.dtype).eps) / 2
         return kernels.count_by_products(
-            V, limits.add[columns], columns.start, own, self.around, self.targets[rows], limits.powers[rows], low, high,
-            self.products._points, counts,
+            V, limits.add[columns], columns.start, own, self.around, self.targets[rows], limits.powers[rows],
+            limits.scaled[rows], limits.b2[own], widest, u, self.products._points, counts,
         )  # fmt: skip
 
 
@@ -353,24 +368,10 @@ class _Scratch(threading.local):
 
 @dataclass(frozen=True)
 class _Limits:
-    """The interval of products within which a point may or may not be nearer than the target."""
+    """What decides, from products, whether a point is nearer than the target."""
 
     B: np.ndarray  # (n, d) centered
     b2: np.ndarray  # (n,) squared norms in float64
     add: np.ndarray  # (n,) the same in the precision of B
     powers: np.ndarray  # (m, k) squared distances of the targets
     scaled: np.ndarray  # (m, k) the same in the unit of B
-
-    def between(self, rows: slice, own: np.ndarray, columns: slice) -> tuple[np.ndarray, np.ndarray]:
-        """The limits for the products of a block, (b, k) each.
-
-        A sum of d products has an error of at most d roundings u of |a||b|; rounding the points and adding squares
-        adds at most 8u (|a| + |b|)².
-        """
-        u, kind = float(np.finfo(self.B.dtype).eps) / 2, self.B.dtype.type
-        a2 = self.b2[own][:, None]
-        a, b = np.sqrt(a2), float(np.sqrt(self.b2[columns].max()))
-        off = u * (2 * self.B.shape[1] * a * b + 8 * (a + b) ** 2)
-        low = np.nextafter((self.scaled[rows] - off - a2).astype(kind), kind(-np.inf))
-        high = np.nextafter((self.scaled[rows] + off - a2).astype(kind), kind(np.inf))
-        return low, high
