@@ -105,9 +105,12 @@ def squared_euclidean(A: Array, B: Array) -> Array:
     center = xp.mean(B, axis=0)[None, :]
     A, B = A - center, B - center
     lengths = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)[None, :]
-    S = lengths - 2 * (A @ B.T)
-    near = np.nonzero(to_numpy(_NEAR * lengths >= S))
-    return _again(A, B, S, near) if len(near[0]) else S
+    S = A @ B.T
+    S *= -2
+    S += lengths
+    lengths *= _NEAR
+    near = lengths >= S
+    return _again(A, B, S, np.nonzero(to_numpy(near))) if bool(xp.any(near)) else S
 
 
 def _again(A: Array, B: Array, S: Array, near: tuple[np.ndarray, ...]) -> Array:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 
+from lowland.arrays.blas_threads import blas_on_one_thread, blas_threads_for
 from lowland.arrays.namespace import (
     Array,
     as_double,
@@ -18,6 +20,7 @@ from lowland.arrays.namespace import (
     is_torch,
     like,
     on_accelerator,
+    slices,
     to_numpy,
     xp_of,
 )
@@ -40,6 +43,7 @@ from lowland.run.run import Run, all_finite
 
 _ROUNDED = 1e-12  # fraction of the longest distance below which a negative one is rounding error
 _PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kept
+_SMALLEST_GROUP, _LARGEST_GROUP = 504, 1008  # rows of a group; a power of two would cause cache conflicts
 _HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
 _MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
 _NEGATIVE = "is negative. Pass distances, which are positive or zero, not similarities or a kernel"
@@ -147,22 +151,42 @@ def distance_matrix(
     n, stored = X.shape[0], X.data if is_sparse(X) else X
     xp = xp_of(stored)
     D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(stored))
-    start = 0
     slabs = in_slabs(ArrayRows(X), n)
     slabs.allow_nan = allows_nan(metric)
-    if not on_accelerator(X):  # intermediate results need several such slabs
-        slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
     measure = DistancesTo.of(X, metric, params)
     if slabs.allow_nan:
         measure = replace(measure, undefined=_NONE)
-    for part in run.map_rows(measure, slabs, name="computing distances"):
+
+    def defined(part: Array, i: int, j: int) -> Array:
+        """The distances of a block, the first those of rows i and j."""
         if slabs.allow_nan and bool(xp.any(part == _NONE)):
-            pairs = np.argwhere(to_numpy(part == _NONE))
-            apart = pairs[pairs[:, 0] + start != pairs[:, 1]]  # not a row without any value and itself
+            pairs = np.argwhere(to_numpy(part == _NONE)) + (i, j)
+            apart = pairs[pairs[:, 0] != pairs[:, 1]]  # not a row without any value and itself
             if len(apart) and not missing:
-                raise no_shared_column(start + int(apart[0, 0]), int(apart[0, 1]))
+                raise no_shared_column(*apart[0].tolist())
             part = xp.where(part == _NONE, xp.full_like(part, float("nan")), part)
-        D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
+        return xp.astype(part, D.dtype, copy=False)
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        """Write the distances between two groups of rows, which serve both."""
+        a, b = pair
+        part = replace(measure, points=X[b])(X[a])
+        if not all_finite(part):
+            raise slabs.non_finite_error()
+        D[a, b] = part = defined(part, a.start, b.start)
+        if a != b:
+            D[b, a] = part.T
+
+    if isinstance(X, np.ndarray) and not callable(metric):
+        groups = slices(n, min(_LARGEST_GROUP, max(_SMALLEST_GROUP, n // 20)))
+        with blas_on_one_thread() if len(groups) > 1 else blas_threads_for(n * n * X.shape[1]):
+            run.each("computing distances", list(combinations_with_replacement(groups, 2)), fill)
+        return _with_zero_diagonal(D)
+    if not on_accelerator(X):  # intermediate results need several such slabs
+        slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
+    start = 0
+    for part in run.map_rows(measure, slabs, name="computing distances"):
+        D[start : start + part.shape[0], :] = defined(part, start, 0)
         start += part.shape[0]
     return D if callable(metric) else _with_zero_diagonal(D)
 

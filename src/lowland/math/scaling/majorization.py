@@ -151,7 +151,8 @@ class ScalingProblem:
     def minima(self, stress: Callable[[Array], Evaluation], starts: Iterator[Array], **options: Any) -> list[Minimum]:
         """Minimize from each initial configuration."""
         if self.sums.squares > 0:
-            return [minimize_stress(Z, stress, self.run, **options) for Z in starts]
+            with self.run.rounds():
+                return [minimize_stress(Z, stress, self.run, **options) for Z in starts]
         outcome = Outcome.of_trace("none", [0.0], "all points coincide")
         return [Minimum(Evaluation(Z * 0, 0.0, Z * 0, Z * 0 + 1, 0.0), outcome) for Z in starts]
 

@@ -180,7 +180,8 @@ def sammon_coordinates(
     if len(merged.first) == 1:  # all points coincide
         found = Minimum(Evaluation(Z * 0, 0.0, Z, Z, 0.0), Outcome.of_trace("none", [0.0], "all points coincide"))
     else:
-        found = safeguarded_lbfgs(Z, stress, is_short, max_iter=max_iter, run=run, watch=seen)
+        with run.rounds():
+            found = safeguarded_lbfgs(Z, stress, is_short, max_iter=max_iter, run=run, watch=seen)
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
     Z = rotate_to_axes(merged.expanded(found.at.Z))
     return SammonConfiguration(Z, D.shape[0] - len(merged.first), replace(found.outcome, trace=trace))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -54,7 +54,7 @@ class Targets:
         """Whether compiled loops can read them."""
         return isinstance(self.T, np.ndarray)
 
-    @property
+    @cached_property
     def bases(self) -> np.ndarray:
         """Where each row begins in the flat array, less the positions before its diagonal, (n,)."""
         i = np.arange(self.n, dtype=np.int64)
@@ -351,18 +351,18 @@ class StressGradient:
 
 def stress_gradient(targets: Targets, Z: Array, run: Run, *, exact: bool = True) -> StressGradient:
     """Return the stress at Z, over pairs i < j, and half its gradient; not ``exact``: perhaps without the stress."""
+    Z = np.ascontiguousarray(Z.T) if targets.on_host else Z
     return run.fold(targets.rows(), partial(_gradient_of, targets, Z, exact), name="computing stress")
 
 
 def _gradient_of(targets: Targets, Z: Array, exact: bool, numbers: np.ndarray) -> StressGradient:
-    """Stress and gradient at Z over the pairs of a portion of the points with all later ones."""
+    """Stress and gradient at Z, on the CPU (k, n), over the pairs of a portion of the points with all later ones."""
     start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
     if not targets.on_host:
         by = gradient_by_ratios if targets.by_ratios and not exact else gradient_by_slabs
         return by(targets, Z, start, stop)
     from lowland.kernels.scaling import add_sammon_gradient, add_stress_gradient
 
-    Z = np.ascontiguousarray(Z.T)  # (k, n)
     F, bases, T = np.zeros_like(Z), targets.bases[start:stop], targets.T.ravel()
     if targets.masses is not None:
         H = np.zeros_like(Z)
