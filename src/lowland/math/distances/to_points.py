@@ -160,7 +160,7 @@ def distance_matrix(
     def defined(part: Array, i: int, j: int) -> Array:
         """The distances of a block, the first those of rows i and j."""
         if slabs.allow_nan and bool(xp.any(part == _NONE)):
-            pairs = np.argwhere(to_numpy(part == _NONE)) + (i, j)
+            pairs = np.argwhere(to_numpy(part == _NONE)) + np.array([i, j])
             apart = pairs[pairs[:, 0] != pairs[:, 1]]  # not a row without any value and itself
             if len(apart) and not missing:
                 raise no_shared_column(*apart[0].tolist())
