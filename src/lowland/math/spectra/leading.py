@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.linalg import eigh, eigvalsh, on_one_thread_if_small, orthonormal
-from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, take, to_numpy, xp_of
+from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.errors import ParameterError
 from lowland.math.optimize.outcome import Outcome
@@ -286,19 +286,13 @@ def _krylov(A: Any, k: int, run: Run, options: Iteration) -> Eigenpairs:
 
 def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
     """An orthonormal basis of what ``product`` adds to ``basis``; columns of only rounding error are dropped."""
-    xp = xp_of(basis)
-    fresh = product - basis @ (basis.T @ product)
-    if on_accelerator(basis):
-        Q = _orthonormal_by_products(fresh, negligible)
-        return _orthonormal_by_products(Q - basis @ (basis.T @ Q), 0.5) if Q.shape[1] else Q
-    Q, R = xp.linalg.qr(fresh)
-    new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
-    Q = take(Q, new, axis=1)
-    return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
+    Q = _orthonormal_by_products(product - basis @ (basis.T @ product), negligible)
+    # twice is enough (Kahan)
+    return _orthonormal_by_products(Q - basis @ (basis.T @ Q), 0.5) if Q.shape[1] else Q
 
 
 def _orthonormal_by_products(F: Array, negligible: float) -> Array:
-    """An orthonormal basis of the columns of F, (n, b), from their Gram matrix: faster on a device than QR.
+    """An orthonormal basis of the columns of F, (n, b), from their Gram matrix: faster than QR.
 
     Columns shorter than ``negligible``, and nearly dependent directions of the normalized others, are dropped. A second
     call restores the digits that the first loses by squaring (Stathopoulos and Wu 2002).
