@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lowland.kernels import grid
 from lowland.kernels.compile import kernel
-from lowland.kernels.team import BLOCK, count_blocks, meet, new_team, take
+from lowland.kernels.team import BLOCK, count_blocks, execute, meet, take
 from lowland.math.embeddings.descent import RowBlocks, row_blocks
 from lowland.math.embeddings.repulsion import GridRepulsion, TreeRepulsion
 from lowland.run.run import Run
@@ -122,6 +122,6 @@ def test_the_others_leave_when_one_thread_fails(failing):
 
 def test_one_thread_needs_no_others():
     x = np.ones((2, 10), np.int64)
-    add_up(new_team(), 1, x, 2)
+    execute(None, 4, 10, lambda team, threads, _: add_up(team, threads, x, 2))
     assert x[0].tolist() == [4] * 10
     assert count_blocks(10) == 1

@@ -7,6 +7,7 @@ import numpy as np
 
 from lowland.kernels.compile import kernel
 from lowland.kernels.neighbor_search import sort_by_value
+from lowland.kernels.team import BLOCK, meet, take
 
 # --- sparse graphs ----------------------------------------------------------------------------------------------------
 
@@ -85,17 +86,23 @@ def symmetrize(start, to, length, out_start, out_to, out_length):
 
 
 @kernel
-def filter_step(values, indices, indptr, first, last, Y, Z, scale, center, back):
-    """Replace the rows of Z from ``first`` to ``last`` by scale (A - center) Y - back Z, for a sparse A."""
-    sums = np.empty(Y.shape[1])
-    for i in range(first, last):
-        sums[:] = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            value, j = values[e], indices[e]
-            for c in range(sums.size):
-                sums[c] += value * Y[j, c]
-        for c in range(sums.size):
-            Z[i, c] = scale * (sums[c] - center * Y[i, c]) - back * Z[i, c]
+def filter_steps(team, threads, values, indices, indptr, Y, Z, scale, center, back, steps):
+    """Replace Z by scale (A - center) Y - back Z for a sparse A, then Y in the same way, and so on."""
+    n, sums = Y.shape[0], np.empty(Y.shape[1])
+    for _ in range(steps):
+        block = take(team)
+        while block * BLOCK < n:
+            for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+                sums[:] = 0.0
+                for e in range(indptr[i], indptr[i + 1]):
+                    value, j = values[e], indices[e]
+                    for c in range(sums.size):
+                        sums[c] += value * Y[j, c]
+                for c in range(sums.size):
+                    Z[i, c] = scale * (sums[c] - center * Y[i, c]) - back * Z[i, c]
+            block = take(team)
+        meet(team, threads)
+        Y, Z = Z, Y
 
 
 # --- shortest paths ---------------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """What lets threads execute one kernel together: they share out blocks of rows by a counter, and meet between steps.
 
 A round of calls from Python costs each thread its turn at the interpreter, in all as long as a step for 100,000 rows on
-16 threads. A meeting costs 2 microseconds. ``team`` is the memory that the threads share, ``new_team()``. Every thread
-of the team must come to every meeting: a kernel decides by shared numbers alone whether to return.
+16 threads. A meeting costs 2 microseconds. ``team`` are counters that the threads share. Every thread of a team must
+come to every meeting: a kernel decides by shared numbers alone whether to return.
 """
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -24,19 +26,31 @@ _sleep = types.ExternalFunction("usleep" if os.name == "posix" else "Sleep", typ
 _NAP = 50 if os.name == "posix" else 1  # microseconds; milliseconds
 
 
-def new_team() -> np.ndarray:
-    """Return the counters of a team."""
-    return np.zeros(32, np.int64)
-
-
-def abandon(team: np.ndarray) -> None:
-    """Let the threads of a team leave its kernel without further work, because one of them failed."""
-    team[_FAILED] = 1
-
-
 def count_blocks(n: int) -> int:
     """Return the number of blocks of n rows."""
     return -(-n // BLOCK)
+
+
+def execute(rounds: Callable[..., list[Any]] | None, threads: int, n: int, work: Callable[..., Any]) -> Any:
+    """Execute one kernel on n rows by all threads at once: ``work(team, threads, number of the thread)``.
+
+    ``rounds`` is that of ``Run.rounds``, or None for one thread. If one fails, the others leave the kernel too.
+    """
+    team, threads = np.zeros(32, np.int64), min(threads, count_blocks(n))
+    if rounds is None or threads < 2:
+        return work(team, 1, 0)
+
+    def abandon() -> None:
+        team[_FAILED] = 1
+
+    def take_part(number: int) -> Any:
+        try:
+            return work(team, threads, number)
+        except BaseException:
+            abandon()
+            raise
+
+    return rounds(range(threads), take_part, abandon)[0]
 
 
 def _place(context, builder, signature, arguments):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -20,12 +20,9 @@ from lowland.arrays.linalg import segment_sums
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.errors import warn, was_interrupted
 from lowland.kernels.descent_steps import adam_rows, momentum_rows
-from lowland.kernels.team import abandon, new_team
-from lowland.kernels.team import count_blocks as count_team_blocks
+from lowland.kernels.team import execute
 from lowland.math.optimize.outcome import STOPPED, Divergence, Outcome, Snapshot
 from lowland.run.run import Run, RunsTogether
-
-Result = TypeVar("Result")
 
 ROWS = 512  # rows of a block; of many rows, a multiple
 _MOST = 16  # blocks: calls from Python take turns, so that more of them keep the threads waiting
@@ -82,21 +79,9 @@ class RowBlocks:
 
         self.rounds(range(threads), take)
 
-    def together(self, n: int, work: Callable[[np.ndarray, int, int], Result]) -> Result:
+    def together(self, n: int, work: Callable[[np.ndarray, int, int], Any]) -> Any:
         """Execute one kernel on n rows by all threads at once: ``work(team, threads, number of the thread)``."""
-        team, threads = new_team(), min(self.threads, count_team_blocks(n))
-        if self.rounds is None or threads < 2:
-            return work(team, 1, 0)
-
-        def take_part(number: int) -> Result:
-            try:
-                return work(team, threads, number)
-            except BaseException:
-                abandon(team)
-                raise
-
-        found: list[Result] = self.rounds(range(threads), take_part, lambda: abandon(team))
-        return found[0]
+        return execute(self.rounds, self.threads, n, work)
 
     def limited(self, threads: int) -> RowBlocks:
         """For short rounds, in which many threads would spend the time waiting for each other."""

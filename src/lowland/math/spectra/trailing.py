@@ -21,7 +21,8 @@ from lowland.arrays.linalg import orthonormal
 from lowland.arrays.namespace import Array, as_double, device_of, like, on_accelerator, slices, to_numpy, xp_of
 from lowland.arrays.random import standard_normal
 from lowland.errors import DataError, ParameterError, Stopped
-from lowland.kernels.graphs import filter_step, level_shape
+from lowland.kernels.graphs import filter_steps, level_shape
+from lowland.kernels.team import execute
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import SparseOnDevice
 from lowland.run.memory import show_bytes
@@ -44,6 +45,7 @@ _GUARDS = 8  # additional columns of a filtered block: convergence depends on th
 _SHARP = 4.0  # degree of the filter over √(λ_max/a); each pass amplifies the requested end by about cosh(2 · sharp)
 _LONG, _WIDEST = 100, 128  # degree above which a block is widened, and its most columns
 _TOGETHER = 1 << 14  # rows of a product
+_AT_ONCE = 1 << 28  # products of numbers in steps that no Ctrl-C interrupts
 _COPIES = 3  # of a block, at most
 _STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fall back to
@@ -508,7 +510,8 @@ def _by_filter(
             if products + degree > most_products:
                 break
             products += degree
-            X = orthonormal(_filtered(A, X, degree, a, top, rows))
+            X = _filtered(A, X, degree, a, top, rows)
+            X = orthonormal(X) if rows is None else rows.orthonormal(X)
             values, X, residuals = _ritz(A, X, rows)
             trace.append(problem.excess(Eigenpairs(values[:m], X[:0], residuals[:m], "filter")))
             if trace[-1] <= problem.tol:
@@ -525,17 +528,34 @@ class _SharedRows:
     together: RunsTogether
     threads: int
 
-    def step(self, Y: np.ndarray, Z: np.ndarray, scale: float, center: float, back: float) -> None:
-        """Replace Z by scale (A - center) Y - back Z."""
+    def steps(self, Y: np.ndarray, Z: np.ndarray, scale: float, center: float, back: float, count: int = 1) -> None:
+        """Replace Z by scale (A - center) Y - back Z, then Y in the same way, and so on."""
         A = self.A
         threads = self.threads if A.nnz * Y.shape[1] > 500_000 else 1  # below that, the overhead is larger
-        cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, threads + 1))
-        cuts[0], cuts[-1] = 0, A.shape[0]
+        at_once = max(1, _AT_ONCE // (A.nnz * Y.shape[1]))  # Ctrl-C waits for their end
+        for done in range(0, count, at_once):
+            pulse()
+            pair, some = ((Y, Z) if done % 2 == 0 else (Z, Y)), min(at_once, count - done)
+            execute(
+                self.together,
+                threads,
+                len(Y),
+                lambda team, threads, _, pair=pair, some=some: filter_steps(
+                    team, threads, A.data, A.indices, A.indptr, *pair, scale, center, back, some
+                ),
+            )
 
-        def advance(part: tuple[int, int]) -> None:
-            filter_step(A.data, A.indices, A.indptr, *part, Y, Z, scale, center, back)
-
-        self.together(list(itertools.pairwise(cuts)), advance)
+    def orthonormal(self, X: np.ndarray) -> np.ndarray:
+        """Return an orthonormal basis of the columns of X: bases of blocks of rows, then one of their triangles."""
+        cuts = np.linspace(0, len(X), max(1, len(X) // _TOGETHER) + 1).astype(int)
+        blocks = [X[a:b] for a, b in itertools.pairwise(cuts)]
+        with blas_on_one_thread():
+            factors = self.together(blocks, np.linalg.qr)
+            Q, width = np.linalg.qr(np.concatenate([block.R for block in factors])).Q, X.shape[1]
+            turns = [Q[i : i + width] for i in range(0, len(Q), width)]
+            return np.concatenate(
+                self.together(list(zip(factors, turns, strict=True)), lambda each: each[0][0] @ each[1])
+            )
 
     def turn(self, X: np.ndarray, AX: np.ndarray, W: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Replace X by XW, in place, since the block of millions of points is large; return |AXW - XW diag(values)|."""
@@ -553,7 +573,7 @@ def _ritz(A: Any, X: Array, rows: _SharedRows | None) -> tuple[np.ndarray, Array
     """Rayleigh-Ritz: the eigenpairs of A within the span of X, ascending, with their residuals."""
     if rows is not None:
         X, AX = np.ascontiguousarray(X), np.zeros(X.shape)
-        rows.step(X, AX, 1.0, 0.0, 0.0)
+        rows.steps(X, AX, 1.0, 0.0, 0.0)
     else:
         AX = A @ X
     H = to_numpy(X.T @ AX)
@@ -574,13 +594,10 @@ def _filtered(A: Any, X: Array, degree: int, a: float, top: float, rows: _Shared
             pulse()
             Y, Z = Z, (2 / half) * (A @ Z - center * Z) - Y
         return Z
-    Y, Z = X, np.zeros_like(X)
-    rows.step(Y, Z, 1 / half, center, 0.0)
-    for _ in range(degree - 1):
-        pulse()
-        Y, Z = Z, Y
-        rows.step(Y, Z, 2 / half, center, 1.0)
-    return Z
+    Y = np.zeros_like(X)
+    rows.steps(X, Y, 1 / half, center, 0.0)
+    rows.steps(Y, X, 2 / half, center, 1.0, degree - 1)
+    return X if degree % 2 == 0 else Y
 
 
 # --- factor of a root: A = E'E ----------------------------------------------------------------------------------------
