@@ -202,7 +202,7 @@ def _between(text: str, page: str, mark: str, table: str) -> str:
 
 
 def methods_tables() -> str:
-    """Return one table per purpose, with a line per method: page, name on the command line, summary, accepted data."""
+    """Return one table per purpose, with a line per method: page, name on the command line, summary."""
     groups: dict[str, list[Entry]] = {}
     for entry in entries().values():
         groups.setdefault(in_short(entry)["Purpose"], []).append(entry)
@@ -211,14 +211,9 @@ def methods_tables() -> str:
         raise ValueError(f"Unknown purpose: {', '.join(sorted(unknown))}. Choose from: {', '.join(PURPOSES)}.")
     parts = []
     for purpose in PURPOSES:
-        parts += [
-            f"## {purpose}",
-            "| Method | Command line | Summary | Larger than memory | Sparse |\n|---|---|---|---|---|",
-        ]
+        parts += [f"## {purpose}", "| Method | Command line | Summary |\n|---|---|---|"]
         for entry in groups[purpose]:
-            takes = (_large(entry), _yes(entry.takes_sparse))
-            line = f"| [{entry.name}]({page_of(entry).name}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |"
-            parts[-1] += f"\n{line}"
+            parts[-1] += f"\n| [{entry.name}]({page_of(entry).name}) | `{entry.verb}` | {entry.summary} |"
     return "\n\n".join(parts)
 
 

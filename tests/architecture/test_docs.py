@@ -372,15 +372,15 @@ def test_the_maps_of_umap_are_as_good_as_those_of_the_peer():
 
 
 @pytest.mark.parametrize("name", ["PaCMAP", "LocalMAP"])
-def test_tables_of_quality_were_measured(name):
-    """Trustworthiness, continuity, accuracy and triplets of our maps and the peer's are those of the last run."""
+def test_the_maps_of_pacmap_are_as_good_as_those_of_the_peer(name):
+    """Trustworthiness, continuity, accuracy and triplets of the last run are not further below than the page says."""
     page, measured = read(ROOT / f"docs/methods/{load_method(name).__module__.rpartition('.')[2]}.md"), read(MEASURED)
-    for shown, job in (("digits", "digits"), ("MNIST, 10,000 images as 50 components", "MNIST 10,000")):
+    most = float(re.search(r"triplets are at most ([\d.]+) below those of pacmap", " ".join(page.split()))[1])
+    for job in ("digits", "MNIST 10,000"):
         remark = re.search(rf"^\| {name}, {job}, \d+ seeds .*$", measured, re.M).group()
-        for program, column in (("Lowland", 0), ("pacmap 0.9.1", 1)):
-            row = re.search(rf"^\| {shown} \| {program} \|(.*)\|$", page, re.M)[1]
-            truth = [each[column] for each in re.findall(r"([\d.]+) \(peer ([\d.]+)\)", remark)]
-            np.testing.assert_allclose([float(x) for x in row.split("|")], [float(x) for x in truth], atol=6e-4)
+        pairs = re.findall(r"([\d.]+) \(peer ([\d.]+)\)", remark)
+        assert len(pairs) == 4
+        assert max(float(peer) - float(ours) for ours, peer in pairs) <= most + 1e-9
 
 
 @pytest.mark.parametrize("name", ["README.md", "CITATION.cff", "docs/index.md", "docs/tutorials/choosing-a-method.md"])
