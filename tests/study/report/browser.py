@@ -8,6 +8,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -138,10 +139,19 @@ class Browser:
     def until(self, code: str, seconds: float = PATIENCE) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + seconds
-        while not self.run(f"Boolean({code})"):
+        while not self._holds(code):
             if time.monotonic() > end:
                 raise TimeoutError(f"This did not become true: {code}")
             time.sleep(0.02)
+
+    def _holds(self, code: str) -> bool:
+        """Whether an expression is true now; a page that gives way to another one gives no answer."""
+        try:
+            return self.run(f"Boolean({code})")
+        except RuntimeError as problem:
+            if not re.search("navigated or closed|context was destroyed", str(problem)):
+                raise
+            return False
 
     def settle(self) -> None:
         """Wait until everything has been drawn, and no color or place changes any more."""
