@@ -1,4 +1,4 @@
-"""PCA maps four points on a circle to two positions; Isomap recovers their order along the circle.
+"""PCA maps four points on a circle to two positions, but Isomap recovers their order along the circle.
 
 Points on a circle have one intrinsic dimension, the angle, which no linear projection recovers: on the first principal
 component points above and below the horizontal axis coincide. The angle itself separates the points, but puts the

@@ -1,7 +1,7 @@
 """The attraction-repulsion spectrum: with more attraction, t-SNE turns into Laplacian eigenmaps.
 
 t-SNE attracts neighbors and repels all other points. The exaggeration multiplies the attraction. At 1 details are
-visible; at 4 clusters are compact, as they are in UMAP; at 30 the map is close to a spectral embedding of the neighbor
+visible. At 4 clusters are compact, as they are in UMAP. At 30 the map is close to a spectral embedding of the neighbor
 graph, which shows the large-scale structure and hides the details. 1,797 handwritten digits, 30 neighbors. After Böhm,
 Berens and Kobak (2022), Attraction-repulsion spectrum in neighbor embeddings, arXiv:2007.08902.
 """

@@ -55,7 +55,7 @@ for lines, (name, (signals, r)) in zip(axes.T, columns.items(), strict=True):
             ax.set_ylabel(f"r = {r[source]:.3f}", fontsize="small", color=INK)
 show(
     figure,
-    "Each FastICA component has a correlation above 0.99 with its source; for one source the best principal "
+    "Each FastICA component has a correlation above 0.99 with its source. For one source the best principal "
     f"component has {r_pca.min():.2f}. The Amari distances from the true mixing matrix are {far_ica:.3f} for FastICA "
     f"and {far_pca:.2f} for PCA (0 is perfect).",
 )

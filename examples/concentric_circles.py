@@ -1,4 +1,4 @@
-"""Kernel PCA separates three concentric circles by thresholds on one component; PCA cannot.
+"""Kernel PCA separates three concentric circles by thresholds on one component, but PCA cannot.
 
 In every linear projection the inner circles overlap the outer one. An RBF kernel measures similarity by distance: its
 first two components resemble the original plane, and the third increases with the radius.

@@ -1,4 +1,4 @@
-"""UMAP draws dense and sparse clusters equally wide; densMAP keeps their differences in density.
+"""UMAP draws dense and sparse clusters equally wide, and densMAP keeps their differences in density.
 
 Five clusters of 200 points in 20 dimensions, each twice as wide as the one before. UMAP measures distances at each
 point in units of its nearest neighbors, so it forgets how dense the points were. densMAP adds a term to its objective:

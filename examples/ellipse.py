@@ -1,4 +1,4 @@
-"""PCA finds the long axis of an elliptical point cloud; the error of one component is the second eigenvalue.
+"""PCA finds the long axis of an elliptical point cloud, and its error is the second eigenvalue.
 
 Left: the principal axes, with length of two standard deviations. Right: the reconstruction from the first coordinate
 alone, the orthogonal projection onto the long axis. The mean squared distance to it is the second eigenvalue, up to the
@@ -46,7 +46,7 @@ for ax in (left, right):
 
 show(
     figure,
-    f"The first principal axis has an angle of {angle:.1f} degrees; the true angle is 30. The reconstruction error of "
+    f"The first principal axis has an angle of {angle:.1f} degrees (truth: 30). The reconstruction error of "
     f"one component is {error:.3f}: the second eigenvalue, {pca.explained_variance_[1]:.3f}, with the divisor n "
     f"instead of n - 1 = {n - 1}. The explained variance ratio is {one.explained_variance_ratio_[0]:.0%}.",
 )

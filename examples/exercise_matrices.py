@@ -1,6 +1,6 @@
 """Eigenvalues of small matrices by hand and by Lowland, and why symmetry matters.
 
-A matrix maps the unit circle to an ellipse; eigenvectors keep their direction. A symmetric matrix, such as a
+A matrix maps the unit circle to an ellipse, and eigenvectors keep their direction. A symmetric matrix, such as a
 covariance, has real eigenvalues and orthogonal eigenvectors, which are the axes of the ellipse. The eigenvectors of the
 second matrix are not orthogonal, and the third, a rotation, has no real ones. A solver for symmetric matrices would
 return wrong values for them without an error, so Lowland checks that a given covariance is symmetric.

@@ -68,9 +68,9 @@ for column, (name, (X, y, kind)) in zip(axes.T, samples.items(), strict=True):
 assert found["two elongated clouds", "PCA"][0] < 0.1, "the first principal component mixes the two clouds"
 
 facts = {name: f"{name[1]} {ratio:.2f} ({right:.0%})" for name, (ratio, right) in found.items()}
-results = [f"{name}: {facts[name, 'PCA']}, {facts[name, 'Fisher']}" for name in samples]
+results = [f"{name.capitalize()}: {facts[name, 'PCA']}, {facts[name, 'Fisher']}" for name in samples]
 show(
     figure,
-    "Ratio of between-class to within-class variance (accuracy of a threshold midway between the means): "
-    f"{results[0]}; {results[1]}. No direction in the planes shown has a higher ratio than Fisher's.",
+    "Ratio of between-class to within-class variance (accuracy of a threshold midway between the means). "
+    f"{results[0]}. {results[1]}. No direction in the planes shown has a higher ratio than Fisher's.",
 )

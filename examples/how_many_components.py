@@ -1,4 +1,4 @@
-"""How many components? Knee, parallel analysis and evidence find a known rank; a fraction of variance does not.
+"""How many components? Knee, parallel analysis and evidence find a known rank, but a fraction of variance does not.
 
 500 rows of 50 columns have rank 5, plus noise. The knee of the scree plot, parallel analysis (compared with
 uncorrelated columns) and the evidence of probabilistic PCA estimate the number of components above the noise. A

@@ -1,4 +1,4 @@
-"""Isomap of iris: the graph of 12 neighbors is disconnected; from 25 neighbors on it is connected.
+"""Isomap of iris: the graph of 12 neighbors is disconnected, and from 25 neighbors on it is connected.
 
 With 12 neighbors setosa is a connected component of its own. Lowland connects it to the rest by the shortest possible
 edge and warns: every path between the components then uses that edge. From 25 neighbors on the graph is connected. No

@@ -65,6 +65,6 @@ figure.legend(
 show(
     figure,
     f"The graph of 12 neighbors has {textbook.n_connected_components_} connected components. Without a connecting "
-    f"edge the 50 setosa take up less than a millionth of the width of the embedding; with {joined.n_edges_added_} "
+    f"edge the 50 setosa take up less than a millionth of the width of the embedding, and with {joined.n_edges_added_} "
     f"added edge they take up {spreads(joined)[0]:.0%}.",
 )

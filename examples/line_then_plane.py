@@ -47,6 +47,6 @@ for ax, (name, pca) in zip(axes[0], models.items(), strict=True):
 show(
     figure,
     f"The eigenvalues are {values[0]:.2f}, {values[1]:.2f} and {values[2]:.2f}. The error of the best line is "
-    f"{errors['best line']:.2f}, the sum of the last two; that of the best plane is {errors['best plane']:.2f}, the "
-    "last.",
+    f"{errors['best line']:.2f}, the sum of the last two, and that of the best plane is {errors['best plane']:.2f}, "
+    "the last.",
 )

@@ -40,8 +40,8 @@ assert max(triplets.values()) < flat_triplets - 0.02, "but the arrangement of di
 show(
     figure,
     f"Ten nearest neighbors in the map identify {min(right.values()):.1%} to {max(right.values()):.1%} of the digits "
-    f"(in two principal components: {flat_right:.0%}). t-SNE has the highest trustworthiness, {local['t-SNE']:.3f}; "
-    f"the others have {min(others):.3f} to {max(others):.3f}. All four keep the order of only "
+    f"(in two principal components: {flat_right:.0%}). t-SNE has the highest trustworthiness, {local['t-SNE']:.3f}, "
+    f"and the others have {min(others):.3f} to {max(others):.3f}. All four keep the order of only "
     f"{min(triplets.values()):.0%} to {max(triplets.values()):.0%} of random triplets, PCA of {flat_triplets:.0%}: "
     "do not read distances between clusters.",
 )

@@ -1,4 +1,4 @@
-"""Projection pursuit finds the fifteen planes of the RANDU generator; PCA does not.
+"""Projection pursuit finds the fifteen planes of the RANDU generator, but PCA does not.
 
 RANDU is a random number generator that IBM shipped in the 1960s. Three consecutive numbers are a point in a cube, and
 9x - 6y + z is always an integer from -5 to 9: the points lie on fifteen planes. A random projection does not show them,
@@ -44,6 +44,6 @@ show(
     figure,
     f"9x - 6y + z takes exactly {len(planes)} values. Projection pursuit shows {stripes['projection pursuit']} "
     f"separate stripes: its angle to the planes is {tilts['projection pursuit']:.1g} degrees. The angle is "
-    f"{tilts['PCA']:.0f} degrees for PCA and {tilts['random projection']:.0f} for a random projection; both show a "
+    f"{tilts['PCA']:.0f} degrees for PCA and {tilts['random projection']:.0f} for a random projection. Both show a "
     "single cloud.",
 )

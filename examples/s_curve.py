@@ -1,8 +1,8 @@
 """The S-curve by every manifold method: four of them recover it with 8 to 40 neighbors.
 
 A thousand points on an S-shaped sheet of length 9.4 and width 2, colored by the position along it. The numbers are R²
-of length and width in a linear regression on the embedding; they are red if one of them is low. The arms of the S are
-far apart, so that even with 40 neighbors no edge is a short circuit; with 80 some are.
+of length and width in a linear regression on the embedding, in red if one of them is low. The arms of the S are
+far apart, so that even with 40 neighbors no edge is a short circuit, but with 80 some are.
 """
 
 from gallery import show, title

@@ -1,8 +1,8 @@
 """A hemisphere by every manifold method: most find a disk, but none can flatten it without distortion.
 
 A thousand points within 90 degrees of the pole, colored by the angle from it. The true coordinates are the azimuthal
-equidistant projection; the numbers are their R² in a linear regression on the embedding. A sphere is not developable:
-by Gauss's theorem every flat map distorts some distances. Isomap stretches those along the rim.
+equidistant projection, and the numbers are their R² in a linear regression on the embedding. A sphere is not
+developable: by Gauss's theorem every flat map distorts some distances. Isomap stretches those along the rim.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ around, outward = stretch(rim, rim, 45), stretch(pole, rim, 45)
 assert around > 1.2 * outward
 show(
     figure,
-    f"With 8 neighbors standard LLE folds the disk (R² {min(found['LLE', 8]):.2f}); with 20 all methods find it (R² "
-    f"above 0.9). In the Isomap embedding distances from pole to rim are {outward:.2f} times those on the sphere, "
+    f"With 8 neighbors standard LLE folds the disk (R² {min(found['LLE', 8]):.2f}), and with 20 all methods find it "
+    f"(R² above 0.9). In the Isomap embedding distances from pole to rim are {outward:.2f} times those on the sphere, "
     f"distances along the rim {around:.2f} times: no flat map preserves both.",
 )

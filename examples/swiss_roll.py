@@ -1,7 +1,7 @@
 """The Swiss roll by every manifold method, and the effect of too many neighbors.
 
 A thousand points on a rolled-up sheet of length 89 and height 21, colored by the position along it. The numbers are R²
-of length and height in a linear regression on the embedding; they are red if one of them is low. With 20 neighbors some
+of length and height in a linear regression on the embedding, in red if one of them is low. With 20 neighbors some
 edges are short circuits between turns, and no method recovers the sheet.
 """
 

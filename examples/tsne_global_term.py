@@ -1,4 +1,4 @@
-"""t-SNE keeps clusters but not their arrangement; a global term keeps both.
+"""t-SNE keeps clusters but not their arrangement, and a global term keeps both.
 
 A hierarchy in 50 dimensions: 5 groups (colors) of 5 clusters of 40 points. PCA shows how far apart the groups are, but
 overlays clusters. t-SNE separates the clusters, but spreads all of them evenly. TSNE(anchor="pca") adds a term that
@@ -48,7 +48,7 @@ assert abs(triplets[anchored] - triplets[pca]) < 0.02, "as well as PCA does"
 show(
     figure,
     f"The global term increases the random triplets from {triplets[plain]:.2f} to {triplets[anchored]:.2f} (PCA: "
-    f"{triplets[pca]:.2f}; chance: 0.50) and the rank correlation of distances from {spearman[plain]:.2f} to "
+    f"{triplets[pca]:.2f}, chance: 0.50) and the rank correlation of distances from {spearman[plain]:.2f} to "
     f"{spearman[anchored]:.2f}. The trustworthiness is {local[plain]:.3f} without it and {local[anchored]:.3f} with it "
     f"(PCA: {local[pca]:.3f}). Five nearest neighbors identify the cluster of {right[pca]:.0%} of the points in PCA, "
     f"of {right[anchored]:.0%} in both maps of t-SNE.",

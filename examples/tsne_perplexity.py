@@ -1,7 +1,7 @@
 """What perplexity does in t-SNE, and what may and may not be read from its maps.
 
 Top: three clusters in 20 dimensions with known widths and distances. Bottom: 800 handwritten digits. Perplexity is
-the number of neighbors that attract each point; the affinities of several values are averaged. What may be read from
+the number of neighbors that attract each point. The affinities of several values are averaged. What may be read from
 a map: which points are neighbors, and which clusters are separate. What may not: how wide a cluster is, how far
 clusters are from each other, and the axes.
 """
@@ -72,6 +72,6 @@ show(
     f"at most {max(wide[name] for name in tsne):.1f} and {max(far[name] for name in tsne):.1f}: the map does not show "
     "them. Every map separates the three clusters and the digits (accuracy at least "
     f"{min(min(right[name]) for name in tsne):.0%}). Perplexity 100 keeps {wider[hundred]:.0%} of the 50 nearest "
-    f"neighbors of a digit but only {near[hundred]:.0%} of the nearest 5; perplexity 5 keeps {wider[five]:.0%} and "
+    f"neighbors of a digit but only {near[hundred]:.0%} of the nearest 5, and perplexity 5 keeps {wider[five]:.0%} and "
     f"{near[five]:.0%}. Over all scales the three together are best (R_NX area {area[several]:.2f}).",
 )

@@ -53,6 +53,6 @@ left.grid(visible=False)
 show(
     figure,
     f"Of {len(angles)} directions, the one at {most:.2f} degrees has both the largest variance ({variance.max():.2f}) "
-    f"and the smallest error ({error.min():.2f}); PCA finds {found:.2f} degrees. Their sum is {both[0]:.3f} in every "
-    "direction.",
+    f"and the smallest error ({error.min():.2f}), and PCA finds {found:.2f} degrees. Their sum is {both[0]:.3f} in "
+    "every direction.",
 )

@@ -44,6 +44,6 @@ for ax, Z, S, name in zip(axes[0], (X, turned, white), covariances, names, stric
 show(
     figure,
     f"The covariance has the entries {covariances[0][0, 0]:.2f}, {covariances[0][0, 1]:.2f} and "
-    f"{covariances[0][1, 1]:.2f}. Rotation makes it diagonal, with {eigenvalues[0]:.2f} and {eigenvalues[1]:.2f}; "
+    f"{covariances[0][1, 1]:.2f}. Rotation makes it diagonal, with {eigenvalues[0]:.2f} and {eigenvalues[1]:.2f}, and "
     "division by the standard deviations makes it the identity.",
 )

@@ -1,4 +1,4 @@
-"""Functions that scikit-learn offers beside its classes, with the same arguments, defaults and results.
+"""Functions that scikit-learn offers in addition to its classes, with the same arguments, defaults and results.
 
 Each calls the class or the measure of Lowland that does the work.
 """
@@ -208,9 +208,9 @@ def locally_linear_embedding(
 def trustworthiness(
     X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: str | Callable[..., float] = "euclidean"
 ) -> float:
-    """Return whether the neighbors in the embedding are also near in the data, from 0 to 1, over all rows.
+    """Return whether the neighbors in the embedding are also near in the data, from 0 to 1, over all points.
 
-    ``lowland.quality.trustworthiness`` also samples rows, and returns a value per row.
+    ``lowland.quality.trustworthiness`` can sample the points and return a value for each.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def replacement_sentence(counts: Any, fraction: float, how: str) -> str:
 
 
 def drop_missing(X: Any) -> CompleteRows:
-    """Return the rows without missing values, the mask that selects them, and a sentence that counts the others.
+    """Return the rows without missing values, the mask that selects them, and a message that counts the others.
 
     Examples
     --------

@@ -297,8 +297,8 @@ def describe(model: Any, X: Any, *, columns: Any = None, method: Any = None, ran
     -----
     Fitted vectors are those of ``envfit`` in the R package vegan. Surfaces are close to its ``ordisurf``, whose basis
     depends on the unit of the map. The p-values test whether a column is related to the map more than a random
-    permutation of it. For columns from which the map was made this is nearly always so, also for noise. It is evidence
-    only for other columns. Whether the map itself shows structure is a question for ``lowland.reliability``.
+    permutation of it. Columns from which the map was made nearly always are, even if they are noise. For them the
+    p-value is no evidence. Whether the map itself shows structure is a question for ``lowland.reliability``.
 
     References
     ----------

@@ -63,7 +63,7 @@ class Reliability:
         do as well, and that the point loses more than a tenth of its neighbors. Otherwise "uncertain".
     stability : array of shape (n,)
         Fraction of each point's neighbors in the map that stay its neighbors when the map is made again from other
-        subsamples of the rows and with other seeds, corrected for chance: 0 to 1.
+        subsamples of the points and with other seeds, corrected for chance: 0 to 1.
     displacement : array of shape (n,)
         Distance by which each point moves between these maps, after they are aligned by rotation, reflection and
         scaling, relative to the root mean squared distance of the points from their center.
@@ -170,8 +170,8 @@ def reliability(
     2. Make maps of null data by the same method and parameters, and measure their points in the same way. The p-value
        of a point is the fraction of null points that do as well. If the data has no structure, the p-values are
        uniform.
-    3. Make the map again from subsamples of the rows and with other seeds. The stability of a point is the fraction of
-       its neighbors in the map that stay.
+    3. Make the map again from subsamples of the points and with other seeds. The stability of a point is the fraction
+       of its neighbors in the map that stay.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class _Again:
 
 
 def _refit(problem: MapProblem, rng: np.random.Generator) -> _Refitted:
-    """Make the map again from subsamples of the rows."""
+    """Make the map again from subsamples of the points."""
     n = problem.n
     size = subsample_size(n)
     order = rng.permutation(n)

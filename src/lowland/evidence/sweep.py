@@ -38,7 +38,7 @@ class Setting:
         An unfitted estimator with these values.
     score, interval : float, tuple of two floats
         Fraction of the ten nearest neighbors of a point in the data that are its ten nearest in the map, corrected for
-        chance, and its 95% confidence interval over subsamples of the rows and seeds.
+        chance, and its 95% confidence interval over subsamples of the points and seeds.
     stability, stability_interval : float, tuple of two floats
         Fraction of the ten nearest neighbors in the map of all rows that stay when the map is made again from a
         subsample and with another seed, corrected for chance, and its interval.
@@ -59,7 +59,7 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """The settings of a sweep, in the order they were given, and which of them are as good as the best.
+    """The settings of a sweep, in the order in which they were passed, and which of them are as good as the best.
 
     Draw it with ``plots.sweep``.
     """
@@ -108,11 +108,11 @@ def _text(value: float, interval: tuple[float, float]) -> str:
 def sweep(method: Any, X: Any, y: Any = None, *, random_state: Any = None, **values: Any) -> Sweep:
     """Compare settings of a method, or several methods, by how well their maps keep neighbors. Needs no labels.
 
-    1. For each setting, make the map of all rows, and ten maps of subsamples with other seeds. All settings see the
+    1. For each setting, make the map of all points, and ten maps of subsamples with other seeds. All settings see the
        same subsamples.
     2. In each map of a subsample, measure the score, the fraction of the ten nearest neighbors in the data that are
-       among the ten nearest in the map, and the stability, the fraction of the ten nearest in the map of all rows that
-       are among the ten nearest again.
+       among the ten nearest in the map, and the stability, the fraction of the ten nearest in the map of all points
+       that are among the ten nearest again.
     3. Compare each setting with the one of the highest score, subsample by subsample.
 
     Parameters
@@ -120,7 +120,7 @@ def sweep(method: Any, X: Any, y: Any = None, *, random_state: Any = None, **val
     method : estimator or list of estimators
         Unfitted methods. Parameters that are not swept keep their values.
     X : array-like of shape (n, d) or path
-        Rows, or distances if the method expects them.
+        Points, or distances if the method expects them.
     y : array-like of shape (n,) or None, default None
         Labels, for supervised methods. Other methods do not use them.
     random_state : int, Generator or None, default None

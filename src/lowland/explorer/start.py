@@ -43,13 +43,13 @@ def explore(
     X : rows, in any form that a method accepts, or a study. In the browser also None, to open files there. Columns are
         prepared as in ``lowland.compare``.
     y : labels, one per row, or the name of the column that contains them.
-    maps : coordinates to show, such as {"TriMap": Z}, or a study of X. None means computed by ``methods``. Given
-        coordinates are shown as they are. They are evaluated if ``methods`` is given too.
-    methods : names of the methods to compute in a notebook, as in ``compare``. None means PCA and UMAP, unless ``maps``
-        is given. In the browser, methods are chosen in the page.
+    maps : coordinates to show, such as {"TriMap": Z}, or a study of X. None means that ``methods``
+        computes them. Coordinates are shown as they are, and evaluated if ``methods`` names some.
+    methods : names of the methods to compute in a notebook, as in ``compare``. None means PCA and UMAP, unless you
+        pass ``maps``. In the browser, methods are chosen in the page.
     color : what the points are colored by: "label", the name of a column or of a quality measure, None, or one value
         per row.
-    height : height of the widget in pixels. None means as high as its maps need to be.
+    height : height of the widget in pixels. None means the height that its maps need.
     where : "notebook", "browser", or "auto": in a notebook if this is one.
     **options : in a notebook, those of ``lowland.compare``, such as ``scale`` and ``k``. In the browser, ``port``,
         ``host`` and ``workspace``.

@@ -174,7 +174,7 @@ class Autoencoder(
     )
     n_iter_no_change: int | None = param(
         None,
-        "Early stopping: epochs without improvement. More of them train longer before giving up. None means 20, "
+        "Early stopping: number of epochs without improvement. None means 20, "
         "or as many as give 1200 mini-batches. With lbfgs: iterations, 100.",
         at_least=1,
     )

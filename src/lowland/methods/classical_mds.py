@@ -152,9 +152,9 @@ class ClassicalMDS(
     landmarks_: np.ndarray | None = attribute("Row numbers of the landmarks, or None without landmarks.")
     n_iter_: int = attribute("Number of iterations of the solver, or 0 for a direct one.")
     components_: Array = attribute(
-        "Principal axes of the points.", "(n_components, n_features_in_)", when="with Euclidean distances of rows"
+        "Principal axes of the points.", "(n_components, n_features_in_)", when="with Euclidean distances of points"
     )
-    mean_: Array = attribute("Mean of each column.", "(n_features_in_,)", when="with Euclidean distances of rows")
+    mean_: Array = attribute("Mean of each column.", "(n_features_in_,)", when="with Euclidean distances of points")
     points_: Array | None = attribute(
         "Points with which new points are compared, or None for a precomputed matrix.",
         when="where distances were needed",
@@ -193,7 +193,7 @@ class ClassicalMDS(
         Z = scaling.Z * unit if keep is None else self._placed(self._encoding(), rows, run)
         self._keep(like(Z, D), scaling.eigenvalues, scaling.outcome, unit)
 
-    # --- Euclidean distances of rows: principal axes ---
+    # --- Euclidean distances of points: principal axes ---
 
     def _by_axes(self, rows: Rows, run: Run) -> None:
         """Compute the coordinates along the principal axes, without a distance matrix."""
@@ -278,7 +278,7 @@ class ClassicalMDS(
 
     @property
     def dissimilarity_matrix_(self) -> Array:
-        """Distances of all pairs of rows, (n, n), computed at each access."""
+        """Distances of all pairs of points, (n, n), computed at each access."""
         check_is_fitted(self)
         kept = vars(self).get("points_")
         X = vars(self).get("_measured_rows") if kept is None else kept

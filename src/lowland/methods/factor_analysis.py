@@ -161,7 +161,7 @@ class FactorAnalysis(
     )
     n_starts: int | None = param(
         None,
-        "Number of initializations of fit and rotation. More of them are less likely to miss the maximum. None "
+        "Number of initializations of fit and rotation. More initializations are less likely to miss the maximum. None "
         "means 5 for the fit of up to 50 columns, otherwise 1.",
         at_least=1,
     )

@@ -244,7 +244,7 @@ class FastICA(
         return super().transform(X)
 
     def inverse_transform(self, X: Any, copy: bool = True) -> Any:
-        """Return the rows that are mixtures of the sources X, (n, d). ``copy`` has no effect."""
+        """Return the mixtures of the sources X, (n, d). ``copy`` has no effect."""
         return super().inverse_transform(X)
 
     def _encoding(self) -> Affine:

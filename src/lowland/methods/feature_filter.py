@@ -128,7 +128,7 @@ class FeatureFilter(
     )
     n_neighbors: int = param(
         3,
-        "Number of neighbors used to estimate mutual information. More of them lower the variance and raise the bias.",
+        "Number of neighbors that estimate mutual information. More neighbors lower the variance and raise the bias.",
         at_least=1,
     )
     discrete_features: Literal["auto"] | bool | Sequence[float] | np.ndarray = param(

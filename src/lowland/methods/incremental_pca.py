@@ -94,7 +94,7 @@ class IncrementalPCA(
     ) -> Self:
         """Add the rows of X to the training data so far. The result equals that of one fit to all rows.
 
-        ``check_input`` has no effect, since the checks are part of the sums. It stands where scikit-learn has it.
+        ``check_input`` is accepted for compatibility with scikit-learn and has no effect.
         """
         return super().partial_fit(X, y, sample_weight)
 

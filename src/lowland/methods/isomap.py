@@ -197,7 +197,7 @@ class Isomap(
         if 0 < (longest := float(found.graph.length.max(initial=0))) < _SHORTEST:
             raise DataError(
                 f"Isomap: distances of neighbors, at most {longest:.2g}, are too small to be squared. Rescale the "
-                "columns, or the given distances."
+                "columns or the distances."
             )
         marks = self._landmarks(found)  # (m,) numbers among the embedded points, or None
         n = found.graph.n
@@ -267,7 +267,7 @@ class Isomap(
 
     @property
     def nbrs_(self) -> Any:
-        """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
+        """A fitted sklearn.neighbors.NearestNeighbors of the embedded points, as in scikit-learn. Made on access."""
         return scikit_learn_neighbors(self)
 
     @property
@@ -292,7 +292,7 @@ class Isomap(
     def residual_variances_(self) -> np.ndarray:
         """Residual variances 1 - r² between geodesic and Euclidean distances, for embeddings of 1 to 10 dimensions.
 
-        Computed on access, on at most 1,000 rows.
+        Computed on access, on at most 1,000 points.
         """
         check_is_fitted(self)
         return residual_variances(self._sample())
@@ -318,7 +318,7 @@ class Isomap(
         return np.searchsorted(np.flatnonzero(embedded_mask(self)), to_numpy(self.landmarks_))
 
     def reconstruction_error(self) -> float:
-        """Return |B - ZZ'| / n, with B = -½ J(D∘D)J of the geodesic distances D, or with landmarks of theirs."""
+        """Return |B - ZZ'| / n, with B = -½ J(D∘D)J of the geodesic distances D of all points or of the landmarks."""
         check_is_fitted(self)
         D, marks = to_numpy(self.dist_matrix_), self._marks()
         kept = np.maximum(to_numpy(self.eigenvalues_), 0)
@@ -328,7 +328,7 @@ class Isomap(
         """Return how the neighbor graph changes with n_neighbors: components, geodesic distances, short circuits.
 
         ``n_neighbors`` is one integer or several. Nothing is fitted. X must fit in memory. Above 2,000 points, geodesic
-        distances from 2,000 sampled rows are used.
+        distances from 2,000 sampled points are used.
         """
         rows, _ = self._open(X, None)
         self._admit_missing(rows)

@@ -50,7 +50,7 @@ class L1Selector(
     1. Compute the moments of columns and target for each fold, in one pass. Classes, and data with more columns than
        rows, need the rows in memory.
     2. Compute the regularization path by scikit-learn's least-angle regression. For classes: proximal Newton steps,
-       each penalty to a given duality gap.
+       until the duality gap of each penalty is below ``tol``.
     3. Choose the penalty by cross-validation. Or select the columns that random halves of the rows select repeatedly,
        or the first k columns to enter the path.
     4. ``transform`` returns the selected columns.

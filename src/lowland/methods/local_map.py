@@ -30,7 +30,7 @@ class LocalMAP(
     - every ten iterations, the further pairs are drawn again among points within r of each other in the map: the
       repulsion acts where clusters touch.
 
-    1. Pairs, start and first two phases as in ``PaCMAP``.
+    1. Pairs, initialization and the first two phases as in ``PaCMAP``.
     2. The third phase with adjusted forces and pairs.
     3. New points: the minimum of the attraction by their nearest training points.
 

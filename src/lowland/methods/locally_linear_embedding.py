@@ -123,7 +123,7 @@ class LocallyLinearEmbedding(
     )
     reg: float = param(
         1e-3,
-        "Regularization of the weights, as a fraction of the trace of each local Gram matrix. More of it is more "
+        "Regularization of the weights, as a fraction of the trace of each local Gram matrix. A larger one is more "
         "stable and bends the embedding.",
         at_least=0,
     )
@@ -281,7 +281,7 @@ class LocallyLinearEmbedding(
 
     @property
     def nbrs_(self) -> Any:
-        """A fitted sklearn.neighbors.NearestNeighbors of the embedded rows, as in scikit-learn. Made on access."""
+        """A fitted sklearn.neighbors.NearestNeighbors of the embedded points, as in scikit-learn. Made on access."""
         return scikit_learn_neighbors(self)
 
     # --- new rows ---

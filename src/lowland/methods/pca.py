@@ -140,7 +140,7 @@ class PCA(
     )
     n_oversamples: int = param(
         10,
-        "Additional random vectors of the randomized solver. More of them need fewer iterations, each of which is "
+        "Additional random vectors of the randomized solver. More vectors need fewer iterations, each of which is "
         "slower.",
         at_least=1,
     )
@@ -327,7 +327,7 @@ class PCA(
         return (further + self.discarded_variance_) * (self.n_effective_ - 1) / self.n_effective_
 
     def storage(self, m: int | None = None) -> Storage:
-        """Return the count of numbers in the table, and in its m coordinates, components and mean."""
+        """Return how many numbers the table has, and how many its m coordinates, components and mean have."""
         m = self._count_of(m)
         n, d = self.n_samples_, self.n_features_in_
         return Storage(n * d, n * m + m * d + d * (1 if self.scale_ is None else 2))

@@ -109,7 +109,7 @@ class ProjectionPursuit(
     )
     n_starts: int | None = param(
         None,
-        "Number of random projections evaluated before refinement. More of them are less likely to miss a thin "
+        "Number of random projections evaluated before refinement. More projections are less likely to miss a thin "
         "structure. None means 200, or for 'spacing' 500 to 4000 depending on the columns.",
         at_least=1,
     )
@@ -122,7 +122,7 @@ class ProjectionPursuit(
     max_iter: int = param(500, "Maximum number of refinement steps.", at_least=1)
     tol: float = param(1e-4, "Step, in radians, at which a refinement has converged.", above=0)
     max_samples: int = param(
-        1000, "Maximum number of sampled points. More of them show finer structure and take longer.", at_least=10
+        1000, "Maximum number of sampled points. More points show finer structure and take longer.", at_least=10
     )
     order: int = param(
         6,

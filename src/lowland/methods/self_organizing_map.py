@@ -111,7 +111,7 @@ class SelfOrganizingMap(
     )
     epochs: int = param(
         20,
-        "Number of passes over the points while the radius decreases. More of them order the map better and take "
+        "Number of passes over the points while the radius decreases. More passes order the map better and take "
         "longer.",
         at_least=1,
     )
@@ -305,8 +305,8 @@ class SelfOrganizingMap(
     def errors(self, X: Any) -> tuple[float, float]:
         """Return the quantization error and the topographic error of the rows of X.
 
-        The quantization error is the mean distance between a row and the prototype of its best-matching unit. The
-        topographic error is the fraction of rows whose two nearest units are not neighbors on the grid.
+        The quantization error is the mean distance between a point and the prototype of its best-matching unit. The
+        topographic error is the fraction of points whose two nearest units are not neighbors on the grid.
         """
         rows, run = self._rows_to_map(X)
         found = map_errors(rows, run, self.prototypes_, self._grid())

@@ -280,7 +280,7 @@ class SpectralEmbedding(
             raise refusal(self, "this affinity does not use the metric.", remedy, "affinity", "metric")
         if graph is not None and self.affinity != "nearest_neighbors":
             remedy = "Pass only one of them, or set `affinity='nearest_neighbors'`."
-            raise refusal(self, "fit was given a neighbor graph too.", remedy, "affinity")
+            raise refusal(self, "a neighbor graph was passed to fit as well.", remedy, "affinity")
         check_most(self, "n_components", most, f"{n} rows have only {most} eigenvectors.")
         if self._by_neighbors(graph) and graph is None and not self._takes_graph(X):
             self.n_neighbors_ = self._default_neighbors(n) if self.n_neighbors is None else int(self.n_neighbors)

@@ -110,7 +110,7 @@ class TreeSelector(
     cv: int | Splitter | Iterable[Any] | None = folds_parameter()
     n_repeats: int = param(
         5,
-        "Number of permutations of each column per fold. More of them give more precise importances and take longer.",
+        "Number of permutations of each column per fold. More permutations are more precise and take longer.",
         at_least=1,
     )
     random_state: RandomState = param(

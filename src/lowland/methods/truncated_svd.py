@@ -69,7 +69,7 @@ class TruncatedSVD(
     """
 
     n_components: int = positional(
-        2, "Number of components. More of them approximate the table more closely.", at_least=1
+        2, "Number of components. More components approximate the table more closely.", at_least=1
     )
     algorithm: Literal["arpack", "randomized"] = param(
         "randomized", "Iterative solver for wide tables. Others are solved directly."

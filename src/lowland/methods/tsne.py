@@ -277,7 +277,7 @@ class TSNE(
             )
         if self.affinity == "precomputed":
             if self.metric != "euclidean":
-                reason = "affinities are given, so no distances are computed."
+                reason = "the affinities are precomputed, so no distances are computed."
                 raise refusal(self, reason, "Leave metric at its default.", "affinity", "metric")
             return
         if not given or not all(isinstance(each, numbers.Real) and 1 <= float(each) < np.inf for each in given):
@@ -376,7 +376,7 @@ class TSNE(
             self.n_neighbors_ = int(np.diff(found.graph.start).max())
             return found
         if given is not None:
-            raise refusal(self, "fit was given a neighbor graph too.", "Pass only one of them.", "affinity")
+            raise refusal(self, "a neighbor graph was passed to fit as well.", "Pass only one of them.", "affinity")
         with with_remedy("Pass rows with `affinity='gaussian'` to have affinities computed."):
             P = given_affinities(X)
         found = neighborhood.split(affinity_components(P), "Add affinities")

@@ -87,7 +87,7 @@ _EXTENT, _NOISE = 10.0, 1e-4  # range of the initial coordinates, and the standa
 _HEAT = {"spectral": 1.0, "pca": 4.0, "random": 12.0}  # first steps, relative to the learning rate
 _GIVEN_HEAT = 4.0  # from a given start
 _BOUNDS = {"jaccard": 1.0, "dice": 1.0, "hellinger": 1.0, "cosine": 2.0, "correlation": 2.0}  # rows share nothing
-_UNUSED = "Accepted for umap-learn's signature, without effect"
+_UNUSED = "Accepted for compatibility with umap-learn, without effect"
 
 
 def _graph_neighbors(parameters: Mapping[str, Any], n: int, d: int) -> int | None:
@@ -170,7 +170,7 @@ class UMAP(
     )
     metric_kwds: dict[str, Any] | None = positional(None, "Further arguments of the metric.")
     output_metric: str = positional(
-        "euclidean", "Accepted for umap-learn's signature. The metric of the map is always 'euclidean'."
+        "euclidean", "Accepted for compatibility with umap-learn. The metric of the map is always 'euclidean'."
     )
     output_metric_kwds: dict[str, Any] | None = positional(None, _UNUSED + ".")
     n_epochs: int | None = positional(
@@ -213,7 +213,7 @@ class UMAP(
     )
     negative_sample_rate: int = positional(
         5,
-        "Random points that repel, for each sampled edge. More of them are slower and more accurate.",
+        "Random points that repel, for each sampled edge. More points are more accurate and take longer.",
         at_least=0,
         at_most=10_000,
     )
@@ -240,7 +240,7 @@ class UMAP(
     )
     transform_seed: int = positional(42, "Random seed of the draws for new points.")
     transform_mode: str = positional(
-        "embedding", "Accepted for umap-learn's signature. It is always 'embedding'. The graph is graph_."
+        "embedding", "Accepted for compatibility with umap-learn. It is always 'embedding'. The graph is graph_."
     )
     force_approximation_algorithm: bool = positional(
         False, "Search neighbors approximately, however few points there are, if the metric allows it."
@@ -313,8 +313,8 @@ class UMAP(
 
         ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths. ``callback`` receives a snapshot
         (iteration, total, embedding, value) every 50 iterations. If it returns False, the fit ends with the map so
-        far. Ctrl-C also ends it with the map so far, and a warning. ``ensure_all_finite`` is accepted for umap-learn's
-        signature: missing values are an error, unless the metric skips them.
+        far. Ctrl-C also ends it with the map so far, and a warning. ``ensure_all_finite`` is accepted for
+        compatibility with umap-learn and has no effect.
         """
         return self._fit(X, y, graph=graph, callback=callback)
 
@@ -329,7 +329,7 @@ class UMAP(
         return (Z, self.rad_orig_, self.rad_emb_) if self.output_dens else Z
 
     def update(self, X: Any, ensure_all_finite: Any = True) -> Self:
-        """Add rows: fit to the training rows and the rows of X, from the map with the new rows placed in it."""
+        """Add points: fit to all data again, starting from the map with the new points placed in it."""
         check_is_fitted(self)
         if self.points_ is None or self._fitted.supervised or len(self._places()) < self.n_samples_:
             raise ParameterError(
@@ -359,7 +359,7 @@ class UMAP(
             self._embed(X, rows, run, y, graph, callback, start)
             return
         if graph is not None or self.precomputed_knn[0] is not None or self._measure().precomputed:
-            reason = "it needs rows, without given distances or neighbors."
+            reason = "it needs points, not precomputed distances or neighbors."
             raise refusal(self, reason, "Set `unique=False`.", "unique")
         first, inverse = distinct_rows(X)
         few = X[first] if is_sparse(X) else like(to_numpy(X)[first], X)
@@ -479,7 +479,7 @@ class UMAP(
             self.rad_emb_ = self._of_all_rows(log_radii(fuzzy_graph(near, run), near))
 
     def _of_all_rows(self, values: np.ndarray) -> np.ndarray:
-        """Values of the embedded rows, NaN for those that were left out, (n,)."""
+        """Values of the embedded points, NaN for those that were left out, (n,)."""
         kept = embedded_mask(self)
         whole = np.full(len(kept), np.nan)
         whole[kept] = values
@@ -573,7 +573,7 @@ class UMAP(
         elif given is None:
             found = given_neighbors(self.precomputed_knn, X.shape[0], self.n_neighbors)
         else:
-            raise ParameterError("`UMAP(precomputed_knn=...)`: fit was given a graph too. Pass only one of them.")
+            raise ParameterError("`UMAP(precomputed_knn=...)`: pass either these or a graph to fit, not both.")
         longest = self._longest()
         if longest is None or float(found.length.max(initial=0)) < longest:
             return found
@@ -666,7 +666,7 @@ class UMAP(
     def inverse_error_(self) -> float:
         """Relative error of the inverse transform, √(sum |x - x̂|² / sum |x - mean|²), computed on access.
 
-        Up to 500 training rows are each predicted from the others.
+        Up to 500 training points are each predicted from the others.
         """
         try:
             return self._decoding().leave_one_out_error()
@@ -687,7 +687,7 @@ class UMAP(
         return LocalRegression.of(self._places(), self.points_, self._params.n_neighbors)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return the rows reconstructed from coordinates, (n, d), in the precision of the training rows."""
+        """Return the points reconstructed from coordinates, (n, d), in the precision of the training data."""
         rows, run = self._rows_to_decode(X)
         decoding = self._decoding()
         return run.gather(decoding, rows, self.n_features_in_, name="reconstructing rows", dtype=decoding.dtype)

@@ -81,7 +81,7 @@ class VectorQuantizer(
     """
 
     n_clusters: int = positional(
-        8, "Number of code vectors (clusters). More of them lower the distortion and compress less.", at_least=1
+        8, "Number of code vectors (clusters). More code vectors lower the distortion and compress less.", at_least=1
     )
     output: Literal["distances", "index"] = param(
         "distances", "What transform returns: distances to all code vectors, or the index of the nearest one."

@@ -68,7 +68,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kinds : dict, default=None
-        Kinds of columns by name, where the one that was found is not meant: "number", "boolean", "category", "date",
+        Kinds of columns by name, where the detected kind is wrong: "number", "boolean", "category", "date",
         "text" or "drop". Columns of an array are named x0, x1, … Durations and times of day are numbers of days.
         ``lowland.look`` shows the kinds.
     use : list of str, default=None
@@ -83,8 +83,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         pixels, which share one unit. Counts of words, species or events get TF-IDF weights, rows of unit length:
         "tf-idf" does that in any case.
     max_levels : int, default=30
-        Number of columns of 0 and 1 per category at most: the most frequent levels, and one for all others. A new level
-        counts as one of these others. Where there are none, its columns are all 0.
+        Largest number of columns of 0 and 1 for one column of categories. With more levels, the most frequent ones get
+        a column each, and all others share one, new levels included. Otherwise, a new level is 0 in all columns.
     ordered : dict, default=None
         Levels of ordered categories by column, lowest first: ``{"size": ["S", "M", "L"]}``. Ordered categories of a
         data frame need not be listed. They become ranks 0, 1, … A new level is a missing value. A level of the training

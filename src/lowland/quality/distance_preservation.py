@@ -38,7 +38,7 @@ def raw_stress(
 ) -> Measure:  # fmt: skip
     """Return the raw stress: the sum over all pairs of (δ - s d)².
 
-    δ is the distance in X and d the distance in Z. The value grows with the number of rows and with the squared unit
+    δ is the distance in X and d the distance in Z. The value grows with the number of points and with the squared unit
     of X.
 
     Parameters

@@ -111,7 +111,7 @@ def trustworthiness_and_continuity(
     X: Any, Z: Any, n_neighbors: int = 5, *, metric: Metric = "euclidean", per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
 ) -> tuple[Measure, Measure]:  # fmt: skip
-    """Return trustworthiness and continuity from one comparison of the rows of X instead of two.
+    """Return trustworthiness and continuity from one comparison of the points instead of two.
 
     Returns
     -------

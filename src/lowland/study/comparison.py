@@ -84,7 +84,7 @@ def compare(
     time_limit : time limit for the fit of one trial, in seconds. None means no limit.
     total_time_limit : time limit for the whole study, in seconds. None means no limit. Trials that do not end in time
         are "timed out". Linear methods are fitted first.
-    embeddings : coordinates from elsewhere to compare with, such as {"TriMap": Z}, with one row per row of X. They are
+    embeddings : coordinates from elsewhere to compare with, such as {"TriMap": Z}, one row for each row of X. They are
         evaluated and plotted, but not fitted.
     reliability : whether to test the leading maps as ``lowland.reliability`` does: the fraction of reliable points, and
         in the report the class of each point. This takes up to 30 fits of each map, and about three of a large table.

@@ -13,7 +13,7 @@ MEANINGS = {
     ),
     "stability": (
         "The mean fraction of each point's neighbors, the nearest quarter, that stay its neighbors when the map is "
-        "made again from five subsamples of the rows with other seeds, corrected for chance: 1 means that all "
+        "made again from five subsamples of the points with other seeds, corrected for chance: 1 means that all "
         "stay, and only the leading maps are measured."
     ),
     "reliable points": (

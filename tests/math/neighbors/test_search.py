@@ -183,7 +183,7 @@ def test_equal_rows_are_refused(search):
         nearest_neighbors(X, 3, Run(), search=search)
     with pytest.raises(DataError, match="All rows are equal"):
         neighbors_within(X, 1.0, Run(), search=search)
-    with pytest.raises(DataError, match="All given distances are zero"):
+    with pytest.raises(DataError, match="All distances are zero"):
         nearest_neighbors(np.zeros((9, 9)), 3, Run(), metric="precomputed")
 
 

@@ -50,7 +50,7 @@ def test_the_solver_says_how_neighbors_were_found(cls, rng):
     assert model.fit(X).solver_.reason.endswith("; neighbors: exact, by comparisons of all pairs")
     assert model.fit(X, graph=D).solver_.reason.endswith("; neighbors: given")
     metric = "distance" if hasattr(model, "distance") else "metric"
-    assert "exact, by the given distances" in model.set_params(**{metric: "precomputed"}).fit(D).solver_.reason
+    assert "exact, by precomputed distances" in model.set_params(**{metric: "precomputed"}).fit(D).solver_.reason
 
 
 def test_the_solver_states_the_recall_of_an_approximate_search(rng):

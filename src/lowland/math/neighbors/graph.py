@@ -19,7 +19,7 @@ _EXACT = {
     "products": "by matrix products",
     "sparse products": "by sparse products",
     "comparisons": "by comparisons of all pairs",
-    "given distances": "by the given distances",
+    "given distances": "by precomputed distances",
 }
 _LARGE = 1_000_000  # edges from which a loop over all of them may take a while
 

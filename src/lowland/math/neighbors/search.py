@@ -84,10 +84,10 @@ def nearest_neighbors(
     rng: np.random.Generator | None = None,
     takes_equal: bool = False,
 ) -> NeighborGraph:
-    """Return the k nearest neighbors of every row, without the row itself.
+    """Return the k nearest neighbors of every point, without the point itself.
 
     Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix. If all
-    rows are equal, raise an error, unless ``takes_equal``. "auto" is approximate where an exact search would take
+    points are equal, raise an error, unless ``takes_equal``. "auto" is approximate where an exact search would take
     minutes, and sparse rows are always searched exactly.
 
     Examples
@@ -140,7 +140,7 @@ def neighbors_within(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> NeighborGraph:
-    """Return all rows within ``radius`` of every row, nearest first, with a warning if some have none.
+    """Return all points within ``radius`` of every point, nearest first, with a warning if some have none.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def _refuse_if_equal(
     else:
         equal = bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all())
     if equal and metric == "precomputed":
-        raise DataError("All given distances are zero. Check the distance matrix.")
+        raise DataError("All distances are zero. Check the distance matrix.")
     if equal:
         raise DataError("All rows are equal: all distances are zero. Check which columns were chosen.")
 

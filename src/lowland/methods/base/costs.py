@@ -112,7 +112,7 @@ def _graph(s: Size, p: Any, usual: int = 10) -> tuple[CostStep, int]:
             f"the data has {s.n} rows.", f"Choose at most {s.n - 1}.", method=p.method_name, n_neighbors=p.n_neighbors
         )
     if getattr(p, "metric", "") == "precomputed":
-        return CostStep("the given graph", held=16.0 * s.n * k), k
+        return CostStep("precomputed graph", held=16.0 * s.n * k), k
     return _neighbors(s, k), k
 
 
@@ -120,7 +120,7 @@ def _pairs(s: Size, p: Any, what: str, itemsize: int, copies: float = 1) -> Cost
     """A matrix of all pairs of rows, unless it is given, and how many of its size are needed while it is made."""
     size = float(s.n) ** 2 * itemsize
     if "precomputed" in (getattr(p, "metric", ""), getattr(p, "affinity", ""), getattr(p, "kernel", "")):
-        return CostStep("the given pairs", {"bytes": s.bytes}, (copies - 1) * size)
+        return CostStep("precomputed pairs", {"bytes": s.bytes}, (copies - 1) * size)
     return CostStep(what, {s.product: float(s.n) ** 2 * s.d, "loop": 1.5 * s.n**2}, copies * size, size)
 
 

@@ -37,7 +37,7 @@ def described(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
     _, is_parameter, name = key.rpartition("parameters.")
     if callable(value) and is_parameter and ".state." not in name:
         warn(
-            f"The function given as {name} is not saved, only a description of it: model files contain no code. After "
+            f"The function passed as {name} is not saved, only a description of it: model files contain no code. After "
             f"lowland.load, set it again with set_params({name}=...)."
         )
     return {"described": value.text if isinstance(value, Described) else repr(value)}

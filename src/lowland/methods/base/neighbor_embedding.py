@@ -39,7 +39,7 @@ EMBEDDING_ATTRIBUTES = {
             "iterations, and why it stopped.",
         ),
         n_iter_=("int", "Number of iterations."),
-        seed_=("int", "Seed of the random draws, also for new rows."),
+        seed_=("int", "Seed of the random draws, also for new points."),
         interrupted_=("bool", "Whether Ctrl-C ended the descent early, so that the map is unfinished."),
     ),
 }

@@ -45,8 +45,8 @@ GRAPH_ATTRIBUTES = shared_attributes(
     component_labels_=(
         "Array", "Connected component of each training point. 0 is the largest.", "(n_samples_,)",
     ),
-    embedded_mask_=("Array", "Whether each training row has coordinates.", "(n_samples_,)"),
-    n_excluded_=("int", "Number of training rows left out of the embedding."),
+    embedded_mask_=("Array", "Whether each training point has coordinates.", "(n_samples_,)"),
+    n_excluded_=("int", "Number of training points left out of the embedding."),
     n_edges_added_=("int", "Number of edges added to connect the components, by disconnected='connect'."),
     recall_=(
         "float",
@@ -147,7 +147,7 @@ class Neighborhood:
         """A given graph, which must have edges: distances of neighbors are what the method works with."""
         if not len(graph.length):
             raise DataError(
-                f"{self.method}: the given graph has no edges. Store the distance of each row to its neighbors."
+                f"{self.method}: the graph has no edges. Store the distance of each point to its neighbors."
             )
         return graph
 
@@ -189,7 +189,7 @@ class Neighborhood:
         if float(graph.length.max(initial=0)) > _LONGEST:
             raise DataError(
                 f"{self.method}: distances of neighbors, up to {graph.length.max():.2g}, are too large to be squared. "
-                "Rescale the columns, or the given distances."
+                "Rescale the columns or the distances."
             )
         bridges = ShortestBridges(X, *self.metric)
         with with_remedy(_NO_DISTANCES) if self.is_given(X) else nullcontext():

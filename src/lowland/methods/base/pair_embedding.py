@@ -89,14 +89,14 @@ class PairEmbedding(
     n_components: int = positional(2, "Number of dimensions of the embedding.", at_least=1)
     n_neighbors: int | None = positional(
         10,
-        "Number of neighbors that attract a point. More of them preserve larger neighborhoods. None means 10, and "
+        "Number of neighbors that attract a point. More neighbors preserve larger neighborhoods. None means 10, and "
         "above 10,000 points 15 more for every factor of 10. With few points fewer are used.",
         at_least=1,
     )
     MN_ratio: float = positional(
-        0.5, "Mid-near pairs per neighbor. More of them emphasize the global arrangement.", at_least=0
+        0.5, "Mid-near pairs per neighbor. More pairs emphasize the global arrangement.", at_least=0
     )
-    FP_ratio: float = positional(2.0, "Further pairs per neighbor. More of them repel more, and are slower.", above=0)
+    FP_ratio: float = positional(2.0, "Further pairs per neighbor. More pairs repel more and take longer.", above=0)
     pair_neighbors: np.ndarray | Sequence[Sequence[int]] | None = positional(
         None,
         "Your own pairs of neighbors, an (m, 2) array of row numbers. None means that they are chosen.",
@@ -155,7 +155,7 @@ class PairEmbedding(
         "Mid-near pairs, as row numbers.", "(pairs, 2)", saved=False
     )
     pair_FP_: Array = attribute(  # noqa: N815
-        "Further pairs at the start, as row numbers.", "(pairs, 2)", saved=False
+        "Further pairs at the beginning, as row numbers.", "(pairs, 2)", saved=False
     )
     reduction_: ColumnReduction | None = attribute(
         "Mean and principal axes on which points are projected before they are compared, or None if they are not."
@@ -287,7 +287,7 @@ class PairEmbedding(
         if n < self.n_samples_:
             raise ParameterError(
                 f"{type(self).__name__}({name}=...): {self.n_samples_ - n} rows are left out, by "
-                "disconnected='largest' or because they have no neighbor. Given pairs need all rows: set "
+                "disconnected='largest' or because they have no neighbor. Your own pairs need all points: set "
                 "disconnected='connect'."
             )
         with with_remedy(f"Check {name}."):
