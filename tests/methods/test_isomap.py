@@ -168,7 +168,7 @@ def test_bad_input(roll):
         Isomap(2, n_neighbors=50).fit(X)
     with pytest.raises(ParameterError, match="Both n_neighbors and radius"):
         Isomap(2, radius=3.0).fit(X)
-    with pytest.raises(DataError, match=r"radius.*no row has a neighbor"):
+    with pytest.raises(DataError, match=r"radius.*no point has a neighbor"):
         Isomap(2, n_neighbors=None, radius=1e-6).fit(X)
     with pytest.raises(DataError, match=r"[Aa]ll (rows|points)"):
         Isomap(2).fit(np.ones((30, 3)))

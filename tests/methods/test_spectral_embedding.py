@@ -280,7 +280,7 @@ def test_a_model_of_a_graph_alone_cannot_transform_new_rows():
 def test_unsupported_combinations_are_reported():
     X = roll(30)
     for k in (1, 31):
-        with pytest.raises(ParameterError, match=rf"n_neighbors={k}.*30 rows.*at least 2 and at most 30"):
+        with pytest.raises(ParameterError, match=rf"n_neighbors={k}.*30 points.*at least 2 and at most 30"):
             SpectralEmbedding(2, n_neighbors=k).fit(X)
     with pytest.raises(ParameterError, match="at most 29"):
         SpectralEmbedding(30).fit(X)

@@ -116,7 +116,7 @@ def test_neighbors_that_are_no_neighbors_are_refused():
     twice[3, 4] = twice[3, 1]
     with pytest.raises(DataError, match="row 3 lists the same neighbor twice"):
         short(precomputed_knn=(twice, length)).fit(IRIS.X)
-    with pytest.raises(ParameterError, match=r"precomputed_knn.*graph too"):
+    with pytest.raises(ParameterError, match=r"precomputed_knn.*or a graph to fit"):
         short(precomputed_knn=(to, length)).fit(IRIS.X, graph=near.kneighbors_graph(mode="distance"))
 
 
@@ -324,7 +324,7 @@ def test_a_disconnected_graph_by_policy():
 def test_a_distance_that_disconnects():
     model = short(disconnection_distance=3.0).fit(IRIS.X)
     assert np.isfinite(model.embedding_).all()
-    with pytest.warns(DataWarning, match=r"rows have no neighbor.*NaN.*Raise disconnection_distance"):
+    with pytest.warns(DataWarning, match=r"points have no neighbor.*NaN.*Raise disconnection_distance"):
         model = short(disconnection_distance=0.3, output_dens=True).fit(IRIS.X)
     alone = np.sort(cdist(IRIS.X, IRIS.X), axis=1)[:, 1] >= 0.3
     assert np.array_equal(np.isnan(model.embedding_).any(axis=1), alone)

@@ -286,7 +286,7 @@ class SpectralEmbedding(
             self.n_neighbors_ = self._default_neighbors(n) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
                 raise ParameterError(
-                    f"the data has {n} rows, and each row counts as its own neighbor, as in scikit-learn.",
+                    f"the data has {n} points, and each counts as its own neighbor, as in scikit-learn.",
                     f"Choose at least 2 and at most {n}.",
                     method="SpectralEmbedding",
                     n_neighbors=self.n_neighbors_,

@@ -413,7 +413,7 @@ class UMAP(
         if self.n_jobs is not None and (self.n_jobs < -1 or self.n_jobs == 0):
             raise refusal(self, "choose -1 or a positive number, as in umap-learn.", "", "n_jobs")
         if self.target_n_neighbors < 2 and self.target_n_neighbors != -1:
-            reason = "choose at least 2, each row included, or -1 for `n_neighbors`."
+            reason = "choose at least 2, each point included, or -1 for `n_neighbors`."
             raise refusal(self, reason, "", "target_n_neighbors")
 
     def _check_size(self, X: Array) -> None:
@@ -459,7 +459,7 @@ class UMAP(
         objective = CrossEntropy.of(fuzzy, forces, self.n_epochs_, self.learning_rate, density, heat)
         start = self._start(X, fuzzy, run, rng) if start is None else start[embedded_mask(self)]
         start = np.ascontiguousarray(start, dtype=np.float32)
-        reason = f"all rows move at the end of an epoch, {len(fuzzy.to):,} edges"
+        reason = f"all points move at the end of an epoch, {len(fuzzy.to):,} edges"
         if n > _MANY and isinstance(self.init, str) and self.init == "spectral":
             reason += "; the initialization is PCA, since eigenvectors of so large a graph take minutes"
         return EmbeddingProblem(objective, start, Outcome("edge sampling", reason))
@@ -693,7 +693,7 @@ class UMAP(
         return run.gather(decoding, rows, self.n_features_in_, name="reconstructing rows", dtype=decoding.dtype)
 
     def _facts(self) -> dict[str, Any]:
-        return {"cross-entropy per row": self.cross_entropy_, **graph_facts(self)}
+        return {"cross-entropy per point": self.cross_entropy_, **graph_facts(self)}
 
 
 def _codes(y: np.ndarray) -> np.ndarray:

@@ -185,7 +185,7 @@ class Work:
             most = int(typical / 2)
             if most < _CLUSTERED:
                 where = f"{self.n} distinct rows" if count == 1 else f"{count} clusters of about {typical:.0f} rows"
-                warn(f"With {where}, {most} neighbors per row are used instead of {_NEIGHBORS}. "
+                warn(f"With {where}, {most} neighbors per point are used instead of {_NEIGHBORS}. "
                      "The estimate is uncertain. Pass more rows.")  # fmt: skip
         self.indices, self.distances = self.indices[:, :most], self.distances[:, :most]
         return count, typical

@@ -152,7 +152,7 @@ def test_many_neighbors(k, rng):
 def test_as_many_neighbors_as_there_are_other_rows(rng):
     X = rng.standard_normal((160, 3))
     np.testing.assert_allclose(search(X, 159).table()[1], brute(X, 159, "euclidean"), rtol=1e-9)
-    with pytest.raises(ParameterError, match="160 neighbors per row: the data has 160 rows"):
+    with pytest.raises(ParameterError, match="160 neighbors per point: the data has 160 points"):
         search(X, 160)
 
 

@@ -172,7 +172,7 @@ def test_given_distances_are_checked(rng, broken, words):
 
 
 def test_n_neighbors_must_be_less_than_the_number_of_rows(rng):
-    with pytest.raises(ParameterError, match=r"9 neighbors per row: the data has 9 rows. Choose at most 8\."):
+    with pytest.raises(ParameterError, match=r"9 neighbors per point: the data has 9 points. Choose at most 8\."):
         nearest_neighbors(rng.random((9, 2)), 9, Run())
 
 
@@ -225,11 +225,11 @@ def test_exactly_the_points_within_the_radius(rng, metric, search):
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_radius_that_isolates_points_is_reported_with_a_sufficient_one(rng, search):
     X = np.vstack([rng.random((60, 2)), [[3.0, 3.0]]])
-    with pytest.warns(DataWarning, match=r"radius 0.5, 1 of 61 rows has no neighbor. Within (\S+), every") as caught:
+    with pytest.warns(DataWarning, match=r"radius 0.5, 1 of 61 points has no neighbor. Within (\S+), every") as caught:
         neighbors_within(X, 0.5, Run(), search=search)
     enough = float(str(caught[0].message).rpartition("Within ")[2].split(",")[0])
     assert np.diff(neighbors_within(X, enough, Run(), search=search).start).min() == 1
-    with pytest.raises(DataError, match=r"radius.*no row has a neighbor"):
+    with pytest.raises(DataError, match=r"radius.*no point has a neighbor"):
         neighbors_within(X, 1e-9, Run(), search=search)
 
 

@@ -207,14 +207,14 @@ def test_rows_without_a_neighbor_have_no_coordinates(cls, rng):
     D = D.tocsr()
     D.eliminate_zeros()
     model = cls(**QUICK[cls], random_state=0)
-    with pytest.warns(DataWarning, match=r"2 rows have no neighbor.*Add edges"):
+    with pytest.warns(DataWarning, match=r"2 points have no neighbor.*Add edges"):
         Z = model.fit_transform(X, graph=D)
     assert np.flatnonzero(np.isnan(Z).any(axis=1)).tolist() == alone
     assert np.flatnonzero(~model.embedded_mask_).tolist() == alone
     assert model.n_excluded_ == 2
     assert model.n_connected_components_ == 3
     assert np.isfinite(model.transform(X)).all()  # as new rows, by their distances to the others
-    with pytest.warns(DataWarning, match="2 rows have no neighbor"), pytest.warns(DataWarning, match="store fewer"):
+    with pytest.warns(DataWarning, match="2 points have no neighbor"), pytest.warns(DataWarning, match="store fewer"):
         stored = given_distances(cls).fit(D)
     assert np.flatnonzero(np.isnan(stored.embedding_).any(axis=1)).tolist() == alone
     with pytest.warns(DataWarning, match="connected by 2 edges"):
@@ -225,6 +225,6 @@ def test_rows_without_a_neighbor_have_no_coordinates(cls, rng):
 def test_rows_without_an_affinity_have_no_coordinates(rng):
     P = rng.random((30, 30))
     P[4], P[:, 4] = 0, 0
-    with pytest.warns(DataWarning, match=r"1 row has no neighbor.*Add affinities"):
+    with pytest.warns(DataWarning, match=r"1 point has no neighbor.*Add affinities"):
         Z = TSNE(affinity="precomputed", max_iter=20).fit_transform(P)
     assert np.flatnonzero(np.isnan(Z).any(axis=1)).tolist() == [4]

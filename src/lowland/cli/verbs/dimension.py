@@ -77,7 +77,7 @@ dimension = Command(
             Option("--method", "Estimator, or all for a table of all estimators. [default: auto]", type=Choice(METHODS),
                    default="auto"),
             Option("--n-neighbors --neighbors n_neighbors",
-                   "Number of nearest neighbors per row. [default: 20; fewer in small clusters]",
+                   "Number of nearest neighbors per point. [default: 20; fewer in small clusters]",
                    type=click.IntRange(min=2), metavar="N"),
             Option("--sample", "Number of sampled rows, whose neighbors are searched among all rows. [default: 5000]",
                    type=int, default=5000, metavar="N"),

@@ -393,7 +393,7 @@ def sweep_neighbors(
     """
     ks, n = sorted({*counts} if isinstance(counts, Iterable) else {counts}), X.shape[0]
     if not ks or not all(isinstance(k, Integral) for k in ks) or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"{ks} neighbors per row: the data has {n} rows. Pass integers from 1 to {n - 1}.")
+        raise ParameterError(f"{ks} neighbors per point: the data has {n} points. Pass integers from 1 to {n - 1}.")
     ks = [int(k) for k in ks]
     graph_of_most = nearest_neighbors(X, ks[-1], run, metric=metric, params=params, search=search)
     watch, mean_before, steps = _ShortcutDetector(run), np.nan, []

@@ -101,7 +101,7 @@ def nearest_neighbors(
     run = run or Run()
     n = X.shape[0]
     if k >= n:
-        raise ParameterError(f"{k} neighbors per row: the data has {n} rows. Choose at most {n - 1}.")
+        raise ParameterError(f"{k} neighbors per point: the data has {n} points. Choose at most {n - 1}.")
     X = check_distances(X) if metric == "precomputed" else X
     space = MetricSpace.of(metric, params or {})
     searcher = choose_searcher(X, metric, params or {}, search, k)
@@ -166,9 +166,15 @@ def _report_isolated_rows(count: int, n: int, radius: float, nearest: np.ndarray
     if enough > 0:  # rounded up to three significant digits
         step = 10.0 ** (math.floor(math.log10(enough)) - 2)
         enough = float(f"{math.ceil(enough / step) * step:.3g}")
-    rows = "no row has a" if count == n else f"1 of {n} rows has no" if count == 1 else f"{count} of {n} rows have no"
+    rows = (
+        "no point has a"
+        if count == n
+        else f"1 of {n} points has no"
+        if count == 1
+        else f"{count} of {n} points have no"
+    )
     text = (
-        f"Within the radius {radius:g}, {rows} neighbor. Within {enough:g}, every row has at least one. Choose a "
+        f"Within the radius {radius:g}, {rows} neighbor. Within {enough:g}, every point has at least one. Choose a "
         "larger radius, or a number of neighbors."
     )
     if count == n:

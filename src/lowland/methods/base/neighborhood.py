@@ -269,12 +269,12 @@ class Neighborhood:
             return found
         kept, alone = found.kept.copy(), int(np.sum(~linked))
         kept[kept] = linked
-        rows = "1 row has no neighbor and gets" if alone == 1 else f"{alone} rows have no neighbor and get"
+        points = "1 point has no neighbor and gets" if alone == 1 else f"{alone} points have no neighbor and get"
         how_many = "few" if alone <= 0.1 * len(kept) else "large number"
         warn(
-            f"{self.method}: {rows} NaN coordinates (see embedded_mask_; "
+            f"{self.method}: {points} NaN coordinates (see embedded_mask_; "
             f"`A {how_many} of your vertices were disconnected from the manifold`). "
-            f"{self.remedy_for(graph)} to embed all rows.",
+            f"{self.remedy_for(graph)} to embed all points.",
             DataWarning,
         )
         return replace(found, graph=graph.among(linked), kept=kept)
