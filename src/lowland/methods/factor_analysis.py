@@ -350,7 +350,7 @@ class FactorAnalysis(
         self.score_weights_ = self._own(model.score_weights(self._params.scores))
         self.n_components_ = self.choice_.n_components
         self.constant_ = tuple(np.flatnonzero(~varying).tolist())
-        held = found.uniquenesses <= self._params.min_uniqueness * (1 + 1e-6)
+        held = found.uniquenesses <= 1.01 * self._params.min_uniqueness  # the search may stop just above the bound
         self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
     def _keep_fit(self, correlations: Correlations, found: FactorEstimate, hints: Sequence[str]) -> None:
