@@ -260,8 +260,8 @@ class UMAP(
     dens_var_shift: float = positional(0.1, "Added to the variance of the local radii in the map.", at_least=0)
     output_dens: bool = positional(
         False,
-        "Compute the local radii, rad_orig_ and rad_emb_, also without `densmap`. Fitting then returns "
-        "three arrays: the map and the radii.",
+        "Compute the local radii in the data and in the map also without `densmap`. fit_transform then "
+        "returns three arrays: the map and the radii.",
     )
     disconnection_distance: float | None = positional(
         None,

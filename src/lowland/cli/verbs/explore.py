@@ -78,7 +78,7 @@ explore = Command(
                    metavar="SECONDS"),
             Option("--max-upload", "Size limit of an uploaded file. [default: 2GB]", type=MemorySize(), default="2GB",
                    metavar="SIZE"),
-            Option("--max-rows", "Rows of a table at most. [default: 1,000,000]", type=click.IntRange(2),
+            Option("--max-rows", "Maximum number of rows of a table. [default: 1,000,000]", type=click.IntRange(2),
                    default=1_000_000, metavar="N"),
         ),
     ],
