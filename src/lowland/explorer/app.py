@@ -39,7 +39,7 @@ def create_app(session: Session, *, token: str, host: str = "127.0.0.1", port: i
     app = FastAPI(
         title="Lowland explorer", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json",
         responses={"default": {"model": ErrorAnswer, "description": "What went wrong, and what to do."}},
-        dependencies=[Depends(HTTPBearer(auto_error=False, description="The token; a browser has it as a cookie."))],
+        dependencies=[Depends(HTTPBearer(auto_error=False, description="The token, which a browser has as a cookie."))],
     )  # fmt: skip
     app.state.session = session
     for info in pkgutil.iter_modules(routes.__path__):

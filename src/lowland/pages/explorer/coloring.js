@@ -185,7 +185,7 @@ function clusterDialog(app, done) {
             choice(
               [
                 ["k-means", "k-means: compact groups"],
-                ["density", "Density (HDBSCAN): groups of any shape; rows in sparse regions belong to none"],
+                ["density", "Density (HDBSCAN): groups of any shape. Rows in sparse regions belong to none"],
               ],
               "k-means",
               (value) => (asked.algorithm = value),

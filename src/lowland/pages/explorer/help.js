@@ -13,7 +13,7 @@ const HELP_KEYS = [
       ["0", "whole map"],
       ["Tab", "next panel"],
       ["N and P", "next and previous row"],
-      ["Enter", "values and neighbors of the row; without one, large panel and back"],
+      ["Enter", "values and neighbors of the row, or without one, large panel and back"],
       ["Space", "select the row"],
     ],
   ],

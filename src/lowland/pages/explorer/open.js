@@ -173,7 +173,7 @@ export function emptyState(app) {
     el(
       "p",
       { class: "lead" },
-      "Open a table. Each row becomes a point; rows that are alike lie close together. Compare maps of many methods, and see where each of them can be trusted.",
+      "Open a table. Each row becomes a point, and similar rows lie close together. Compare maps of many methods, and see where each of them can be trusted.",
     ),
     el(
       "div",

@@ -78,7 +78,7 @@ function showSelected(root, view) {
       const many = view.selectedCount;
       node.textContent = many
         ? `${count(many)} of ${some(view.table.n, "row")} selected. In Python: selection has their numbers, selected the rows.`
-        : "No rows selected. Draw around points to select them in all maps; Shift adds, Alt removes, Escape clears.";
+        : "No rows selected. Draw around points to select them in all maps. Shift adds, Alt removes, Escape clears.";
     };
   root.append(node);
   tell();

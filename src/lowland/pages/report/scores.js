@@ -247,7 +247,7 @@ function scoreNotes(columns, same) {
       "↑ higher is better, ↓ lower is better. ",
       trials.some(({ scores }) => Object.values(scores).some((said) => said.low !== null)) &&
         "Ranges below values are 95% confidence intervals. ",
-      el("span", { class: "screen" }, "Click a column heading to sort; hover over it for the definition."),
+      el("span", { class: "screen" }, "Click a column heading to sort, or hover over it for the definition."),
     ],
     measureNames.some((name) => trials.some((trial) => trial.scores[name]?.labels_seen)) && SEEN,
     first &&

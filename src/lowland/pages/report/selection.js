@@ -42,7 +42,7 @@ function listOf(view, table) {
       ),
     ),
     view.selectedCount > rows.length
-      ? el("p", { class: "note" }, `The first ${LISTED_ROWS} are listed; the file has all.`)
+      ? el("p", { class: "note" }, `The first ${LISTED_ROWS} are listed. The file has all.`)
       : "",
   ];
 }
@@ -111,7 +111,7 @@ export function selectionBox(view, table) {
     box.classList.toggle("idle", none);
     for (const button of [save, copied, clear]) button.disabled = none;
     said.textContent = none
-      ? "No rows selected. Drag over a map to select; hold Shift to add, Alt to remove."
+      ? "No rows selected. Drag over a map to select. Hold Shift to add, Alt to remove."
       : `${some(view.selectedCount, "row")} selected${classesOf(mask, table.labelColumn)}.`;
     images.replaceChildren(...(table.thumbnail && !none ? imagesOf(view, table) : []));
     list.replaceChildren(...(more.open && !none ? listOf(view, table) : []));

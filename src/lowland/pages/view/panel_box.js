@@ -235,7 +235,7 @@ export class PanelBox {
     if (map.coordinates) {
       const gone = map.n - map.onMap;
       if (gone) parts.push(gone === map.n ? "No row has coordinates." : `${some(gone, "row")} without coordinates.`);
-      if (map.components === 1) parts.push("One component, on the horizontal axis; vertical positions are jitter.");
+      if (map.components === 1) parts.push("One component, on the horizontal axis. Vertical positions are jitter.");
       if (this.outside)
         parts.push(
           `${some(this.outside, "row lies", "rows lie")} outside of the axes, marked at the edge. Double-click to show all rows.`,

@@ -5,7 +5,7 @@ import { choose, el, field, unseen } from "./elements.js";
 import { icon } from "./icons.js";
 
 const TOOLS = [
-  ["look", "Look", "Move the map by dragging; in three dimensions, turn it. Hold Shift to select with a box."],
+  ["look", "Look", "Drag to move the map, or in three dimensions to turn it. Hold Shift to select with a box."],
   ["box", "Box", "Drag a box to select rows"],
   ["lasso", "Lasso", "Draw around rows to select them"],
   ["brush", "Brush", "Paint over rows to select them"],
@@ -40,7 +40,7 @@ export function createToolbar(view) {
   );
   const rare = [
     sizeField(view),
-    checkField(view, "names", "Names", "Write the names of the classes on the maps; zoom in to see more of them"),
+    checkField(view, "names", "Names", "Write the names of the classes on the maps. Zoom in to see more names"),
     checkField(view, "density", "Density", "Show how many points lie where, for crowded maps"),
     axes,
     checkField(view, "linked", "Link zoom", "Zoom and move all maps together"),
