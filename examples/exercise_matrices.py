@@ -73,7 +73,7 @@ for ax, (A, V, labels, reach, words) in zip(axes[0], shown, strict=True):
 
 show(
     figure,
-    f"The matrix [5 7; -2 -4] has the eigenvalues 3 and -2 and eigenvectors at an angle of {angle:.0f} degrees. A "
-    f"solver for symmetric matrices returns {wrong[0]:.2f} and {wrong[1]:.2f}, which is wrong. Lowland rejects the "
-    "matrix as a covariance because it is not symmetric.",
+    "The matrix with the rows (5, 7) and (-2, -4) has the eigenvalues 3 and -2 and eigenvectors at an angle of "
+    f"{angle:.0f} degrees. A solver for symmetric matrices returns {wrong[0]:.2f} and {wrong[1]:.2f}, which is wrong. "
+    "Lowland rejects the matrix as a covariance because it is not symmetric.",
 )

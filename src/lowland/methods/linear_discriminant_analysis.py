@@ -143,8 +143,8 @@ class LinearDiscriminantAnalysis(
     )
     shrinkage: float | Literal["auto"] | None = positional(
         None,
-        "Shrinkage of the within-class covariance toward a multiple of the identity, from 0 (none) to 1. More of "
-        "it helps with few rows per column. 'auto' is the estimate of Ledoit and Wolf.",
+        "Shrinkage of the within-class covariance toward a multiple of the identity, from 0 (none) to 1. It "
+        "helps with few rows per column. 'auto' is the estimate of Ledoit and Wolf.",
         at_least=0,
         at_most=1,
     )

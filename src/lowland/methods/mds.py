@@ -93,8 +93,8 @@ class MDS(
     )
     n_init: int = param(
         1,
-        "Number of initializations: the first is `init`, the others are random. The best result is kept. More of "
-        "them are less likely to stop at a poor local minimum.",
+        "Number of initializations: the first is `init`, the others are random. The best result is kept. More "
+        "initializations are less likely to stop at a poor local minimum.",
         at_least=1,
     )
     init: Literal["classical_mds", "random"] = param("classical_mds", "First initial configuration.")
