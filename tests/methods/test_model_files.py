@@ -221,7 +221,7 @@ def test_a_metric_function_must_be_passed_again_after_loading(name, tmp_path):
 
     X = np.random.default_rng(0).standard_normal((20, 3))
     model = getattr(lowland, name)(metric=apart).fit(X)
-    with pytest.warns(UserWarning, match="given as metric is not saved"):
+    with pytest.warns(UserWarning, match="passed as metric is not saved"):
         lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
