@@ -19,6 +19,7 @@ from lowland.data import load_dataset
 
 ROOT = Path(__file__).parents[1]
 INK, STRONG, WEAK, MARK = (getattr(plots.style, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
+COLORS, MARKERS, MEANINGS = (getattr(plots.style, name) for name in ("COLORS", "MARKERS", "MEANINGS"))
 _quiet = plots.style.quiet
 
 
@@ -915,13 +916,13 @@ def getting_started_trust() -> Any:
     X = load_dataset("wine").X
     tables = {"wine": (X - X.mean(0)) / X.std(0), "noise": np.random.default_rng(0).standard_normal(X.shape)}
     figure, panels = _panels(2, (10, 4.4))
-    kinds = {"reliable": STRONG, "uncertain": "#e8a33d", "unreliable": MARK}
     for ax, (name, rows) in zip(panels, tables.items(), strict=True):
         model = lowland.UMAP(random_state=0).fit(rows)
         found = lowland.reliability(model, rows, random_state=0)
-        for (kind, color), marker in zip(kinds.items(), "o^X", strict=True):
+        for kind, look in MEANINGS.items():
             points = model.embedding_[found.classes == kind]
-            ax.scatter(*points.T, s=26, color=color, marker=marker, linewidths=0, label=f"{kind}: {len(points)}")
+            style = {"color": COLORS[look], "marker": MARKERS[look], "label": f"{kind}: {len(points)}"}
+            ax.scatter(*points.T, s=26, linewidths=0, **style)
         _title(ax, f"UMAP of {name}")
         ax.set_xticks([])
         ax.set_yticks([])

@@ -6,8 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from lowland.evidence.reliability import CLASSES
 from lowland.pages.bundle import page_text
-from lowland.plots.style import COLORS
+from lowland.plots.style import COLORS, MEANINGS
 
 # What dichromats see, in linear RGB (Machado, Oliveira and Fernandes 2009, doi:10.1109/TVCG.2009.113).
 VISIONS = {
@@ -39,6 +40,12 @@ def contrast(a, b):
 def test_pages_and_figures_have_the_same_colors():
     listed = re.search(r"export const COLORS = \[(.*?)\]", page_text("view/colors.js"), re.DOTALL)[1]
     assert tuple(re.findall(r'"(#\w{6})"', listed)) == COLORS
+
+
+def test_classes_of_reliability_have_one_meaning_in_pages_and_figures():
+    listed = re.search(r"const MEANINGS = new Map\(\[(.*?)\]\);", page_text("view/colors.js"), re.DOTALL)[1]
+    assert {name: int(look) for name, look in re.findall(r'\["(\w+)", (\d+)\]', listed)} == MEANINGS
+    assert tuple(MEANINGS) == CLASSES
 
 
 @pytest.mark.parametrize("vision", VISIONS)

@@ -8,6 +8,7 @@ import lowland
 from lowland import plots, quality
 from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
+from lowland.evidence.sweep import Setting, Sweep
 from lowland.plots.style import STRONG, WEAK
 
 
@@ -139,3 +140,21 @@ def test_coefficients_of_lasso_path_and_penalty_of_the_model(drawn):
     selector = lowland.L1Selector(3).fit(wine.X, wine.y)
     ax = drawn(plots.coefficient_paths(selector))
     assert selector.alpha_ in [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"]
+
+
+@pytest.mark.parametrize("second", [{}, {"min_dist": 0.1234567}])
+def test_a_sweep_names_every_setting_and_says_which_are_best_equivalent_and_worse(drawn, second):
+    settings = []
+    for score, equivalent in ((0.5, True), (0.6, True), (0.3, False)):
+        parameters = {"n_neighbors": round(100 * score), **second}
+        name = ", ".join(f"{key}={value}" for key, value in parameters.items())
+        interval = (score - 0.1, score + 0.1)
+        settings.append(Setting(name, parameters, None, score, interval, 0.8, (0.7, 0.9), equivalent))
+    ax = drawn(plots.sweep(Sweep(settings)))
+    ticks = [text.get_text() for text in (ax.get_yticklabels() if second else ax.get_xticklabels())]
+    assert ticks == ([s.name for s in settings] if second else ["50", "60", "30"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["best", "equivalent to it", "worse"]
+    colors = [to_hex(bars.lines[0].get_color()) for bars in ax.containers]
+    assert colors[0] == colors[1] == STRONG != colors[2] != WEAK
+    ring = next(line for line in ax.lines if line.get_markersize() == 11)
+    assert [float(value) for value in (ring.get_xdata() if second else ring.get_ydata())] == [0.6]

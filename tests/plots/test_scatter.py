@@ -51,6 +51,17 @@ def test_embedding_names_classes(drawn):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
 
 
+def test_classes_of_reliability_have_the_colors_of_their_meaning(drawn):
+    calm, middle, warning = COLORS[0], COLORS[2], COLORS[1]
+    Z = np.eye(3)[:, :2]
+    for classes, colors in [(["uncertain", "unreliable", "reliable"], [calm, middle, warning]),
+                            (["unreliable", "uncertain", "uncertain"], [middle, warning]),
+                            (["other", "uncertain", "unreliable"], list(COLORS[:3]))]:  # fmt: skip
+        ax = drawn(plots.embedding(Z, np.array(classes)))
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == sorted(set(classes))
+        assert [to_hex(points.get_facecolor()[0]) for points in ax.collections] == colors
+
+
 def test_embedding_shows_numbers_by_a_color_bar(drawn):
     roll = load_dataset("swiss_roll", n=100)
     figure = plots.embedding(roll.X, roll.y)

@@ -33,6 +33,8 @@ _FEW_PAIRS = 3_000  # more are drawn as a histogram
 _CELLS = 60  # per axis
 _STYLES = ("-", "--", "-.", ":")
 _MOST_NAMED = 40  # more names of columns are not legible
+_WORSE = "#858c96"  # settings that are not the best
+_LONGEST_SETTING = 44  # characters
 _MOST_COLORED = 8  # columns with their own color and name
 
 
@@ -322,7 +324,9 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
 
 @called_as("sweep(lowland.sweep(method, X, perplexity=[5, 15, 50]))")
 def sweep(result: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the scores of a sweep with 95% confidence intervals. Settings equivalent to the best are blue, others gray.
+    """Draw the scores of a sweep with 95% confidence intervals: the best, its equivalents, and worse settings.
+
+    A setting is worse if its score or its stability is, so the intervals of scores alone can overlap.
 
     Parameters
     ----------
@@ -340,23 +344,28 @@ def sweep(result: Any, *, title: str | None = None, ax: Any = None) -> Any:
     names = list(settings[0].parameters)
     one = len(names) == 1 and len({str(s.parameters) for s in settings}) == len(settings)  # values of one parameter
     texts = [str(s.parameters[names[0]]) if one else s.name for s in settings]
-    ax = axes_for(ax, (5.5, 3.6) if one else (6.0, 1.2 + 0.4 * len(settings)))
+    ax = axes_for(ax, (5.5, 3.6) if one else (7.0, 1.2 + 0.4 * len(settings)))
+    marks = {}
     for place, s in enumerate(settings):
-        color = STRONG if s.equivalent else WEAK
         low, high = s.interval
         x, y = ([place], [s.score]) if one else ([s.score], [place])
+        style = {"color": STRONG if s.equivalent else _WORSE, "marker": "o", "capsize": 3, "linestyle": "none"}
         error = [[max(0.0, s.score - low)], [max(0.0, high - s.score)]]
-        ax.errorbar(x, y, **{"yerr" if one else "xerr": error}, color=color, marker="o", capsize=3, linestyle="none")
+        marks["equivalent to it" if s.equivalent else "worse"] = ax.errorbar(
+            x, y, **{"yerr" if one else "xerr": error}, **style
+        )
         if s is result.best:
-            ax.plot(x, y, color=MARK, marker="o", markersize=11, fillstyle="none", markeredgewidth=1.8)
-    label = "nearest neighbors kept"
+            ring = {"color": MARK, "marker": "o", "markersize": 11, "fillstyle": "none", "markeredgewidth": 1.8}
+            marks["best"] = ax.plot(x, y, **ring, linestyle="none")[0]
+    words, label = sorted(marks), "fraction of nearest neighbors kept"
     if one:
         ax.set_xticks(range(len(texts)), shorten([plain(text) for text in texts]))
         label_axes(ax, names[0], label, title)
     else:
-        ax.set_yticks(range(len(texts)), shorten([plain(text) for text in texts]))
-        ax.invert_yaxis()
+        ax.set_yticks(range(len(texts)), shorten([plain(text) for text in texts], _LONGEST_SETTING))
+        ax.set_ylim(len(texts) - 0.5, -0.5)
         label_axes(ax, label, "", title)
+    legend_of(ax, [marks[word] for word in words], words)
     return figure_of(ax)
 
 

@@ -21,6 +21,7 @@ from lowland.plots.style import (
     axes_for,
     figure_of,
     label_axes,
+    looks_of,
     numbers,
     on_host,
     plain,
@@ -155,7 +156,7 @@ def plane_of(Z: Any) -> np.ndarray:
 def _draw_classes(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, str], blank: Any, size: float) -> None:
     """Draw each class in its color and marker, and a legend; ``blank`` are the points without a label, if any."""
     handles = []
-    for i, (one, name) in enumerate(names.items()):
+    for i, (one, name) in zip(looks_of(list(names.values())), names.items(), strict=True):
         mine, color = Z[marks == one], COLORS[i % len(COLORS)]
         marker = MARKERS[(i + i // len(COLORS)) % len(MARKERS)]  # colors repeat with other markers
         style = {"color": color, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": plain(name)}

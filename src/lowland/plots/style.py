@@ -14,10 +14,17 @@ from lowland.errors import DataError, MissingExtra, ParameterError
 COLORS = (
     "#3f90da", "#b4395d", "#debf16", "#3f7500", "#ef94b7", "#3d52ec", "#0fdeff", "#fc545b", "#7f5a8b", "#a5df9a",
 )  # fmt: skip
+MEANINGS = {"reliable": 0, "uncertain": 2, "unreliable": 1}  # looks of classes that mean calm, between, and a warning
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h")
 STRONG, WEAK, MARK = "#3f90da", "#c9ced6", "#bd1f01"  # main data, background, highlight
 INK = "#3a3f47"
 SEQUENTIAL, DIVERGING = "viridis", "PuOr"  # both perceptually uniform and safe for color-blind readers
+
+
+def looks_of(classes: list[str]) -> list[int]:
+    """Return the number of the look of each class: its place, unless the names of all classes have a meaning."""
+    meant = all(name in MEANINGS for name in classes)
+    return [MEANINGS[name] if meant else place for place, name in enumerate(classes)]
 
 
 def darker(color: str) -> str:

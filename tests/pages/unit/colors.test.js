@@ -71,6 +71,17 @@ test("no two of the first classes have the same color and shape", () => {
   assert.equal(classColor(COLORS.length), classColor(0));
 });
 
+test("classes of reliability are calm, in between and a warning by their names, other classes by their numbers", () => {
+  const palette = (levels) => paletteOf({ type: "classes", levels }, THEMES.light),
+    colors = (levels) => palette(levels).colors.slice(0, levels.length);
+  const [calm, middle, warning] = [COLORS[0], COLORS[2], COLORS[1]]; // blue, yellow, red
+  assert.deepEqual(colors(["reliable", "uncertain", "unreliable"]), [calm, middle, warning]);
+  assert.deepEqual(colors(["unreliable", "reliable"]), [warning, calm]);
+  assert.deepEqual(colors(["reliable", "uncertain", "other"]), COLORS.slice(0, 3));
+  const { shape } = palette(["unreliable", "reliable"]);
+  assert.deepEqual([shape(0), shape(1), shape(MISSING)], [classShape(1), classShape(0), "disc"]);
+});
+
 test("classes: equal labels have equal shades, different labels different ones, missing labels none", async () => {
   const labels = ["b", "a", null, "b", "c", "a"],
     table = new Table({ n: 6, columns: [{ name: "label", kind: "category", values: labels }], label: 0 });

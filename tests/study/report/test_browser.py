@@ -207,7 +207,7 @@ def test_a_box_selects_rows_in_every_panel(page):
         assert DIM not in before[i]["colors"]
     page.drag((left + 2, (top + bottom) / 2), (right - 2, bottom - 2), modifiers=8)  # with Shift: added
     page.settle()
-    assert selected(page).startswith("150 rows selected: setosa 50")
+    assert selected(page).startswith("150 rows selected, by species: setosa (50 rows)")
     click(page, "Clear")
     page.settle()
     assert selected(page).startswith("No rows")
@@ -226,6 +226,24 @@ def test_colors_by_column_by_trustworthiness_and_without_colors(page):
     assert max(colors, key=colors.get) == ",".join(str(int(COLORS[0][i : i + 2], 16)) for i in (1, 3, 5))
     choose(page, "Color by", "continuity")
     assert "higher is better" in page.run("document.querySelector('.lv-legend').innerText")
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_a_tested_report_opens_with_the_label_and_without_one_with_the_reliability(page, labeled):
+    study = results.study()
+    first, second = study.trials[:2]
+    codes = (np.arange(len(second.Z)) % 3).astype(np.float32)
+    tested = replace(second, per_row={**second.per_row, "reliability": codes})
+    table = study.table if labeled else replace(study.table, labels=None)
+    page = page(replace(study, table=table, trials=(first, tested, *study.trials[2:])))
+    show_panels(page)
+    heading = page.run("document.querySelector('.lv-legend h4').firstChild.textContent")
+    assert heading == ("species" if labeled else f"Reliability: {second.name}")
+    if not labeled:
+        listed = page.run("[...document.querySelectorAll('.lv-class .lv-name')].map((name) => name.textContent)")
+        assert listed == ["reliable", "uncertain", "unreliable"]
+        blue, yellow, red = (",".join(str(int(COLORS[i][j : j + 2], 16)) for j in (1, 3, 5)) for i in (0, 2, 1))
+        assert {blue, yellow, red} <= set(seen(page, 1)["colors"])
 
 
 def test_arrows_and_contours_of_columns_are_drawn_over_the_maps(page):

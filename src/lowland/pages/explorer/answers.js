@@ -1,6 +1,6 @@
 // Questions about a map, which the server's workers answer: is it real, and are the groups that are shown separate?
 
-import { classColor } from "../view/colors.js";
+import { classColor, lookOf } from "../view/colors.js";
 import { duration, el, number, some } from "../view/elements.js";
 import { arrowsOf, contoursOf } from "../view/overlay.js";
 import { base64Of, maskText } from "../view/saving.js";
@@ -302,7 +302,7 @@ function fractionBar(fractions) {
       { class: "fraction-bar", role: "img", "aria-label": words },
       CLASS_NAMES.map((name, code) => {
         const part = el("span", { title: `${asPercent(fractions[name])} ${name}` });
-        part.style.background = classColor(code); // as the points on the map
+        part.style.background = classColor(lookOf(CLASS_NAMES, code)); // as the points on the map
         part.style.flexGrow = String(fractions[name]);
         return part;
       }),

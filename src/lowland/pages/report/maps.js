@@ -1,5 +1,6 @@
 // The maps, side by side, with their controls above, and legend, search and selection beside them.
 
+import { reliabilitySpec } from "../view/colorings.js";
 import { choose, contextOf, count, el, field, score } from "../view/elements.js";
 import { createView } from "../view/view.js";
 import { keyOf, mapsOfStudy, tableOfStudy } from "./convert.js";
@@ -83,6 +84,14 @@ function printMaps(view, paper, legend) {
   paper.replaceChildren(legend, el("div", { class: "pictures" }, pictures));
 }
 
+// The label, else the reliability that was asked for, of the recommended map if it was tested.
+/** @type {(table: Table, maps: MapData[]) => ColoringSpec | undefined} */
+function firstColoring(table, maps) {
+  const tested = maps.filter((map) => map.classes);
+  if (table.labelColumn?.colors || !tested.length) return undefined;
+  return reliabilitySpec(tested.find((map) => map.badge) ?? tested[0]);
+}
+
 /** @type {(section: HTMLElement) => boolean} */
 export function mapsSection(section) {
   if (!drawnTrials.length) {
@@ -91,13 +100,21 @@ export function mapsSection(section) {
   }
   const { table } = study,
     shown = tableOfStudy(),
+    maps = mapsOfStudy(),
     root = el("div", { class: "maps-view" }),
     toolbar = el("div", { class: "toolbar" }),
     legend = el("div", { class: "legend" }),
     side = el("aside", { class: "side", "aria-label": "Legend, search and selection" }, legend);
   const paper = el("div", { class: "printed" });
   section.append(paper, toolbar, el("div", { class: "maps" }, root, side));
-  const view = createView(root, { table: shown, maps: mapsOfStudy(), tool: "box", toolbar, legend });
+  const view = createView(root, {
+    table: shown,
+    maps,
+    coloring: firstColoring(shown, maps),
+    tool: "box",
+    toolbar,
+    legend,
+  });
   view.setTheme("auto"); // also of the parts beside it
   view.toolbar?.append(...[orderField(view), drawnField(view)].filter((node) => node !== null));
   view.toolbar?.querySelector(".lv-view-menu > div")?.append(sizeOfMaps(view));

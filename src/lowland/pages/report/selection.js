@@ -1,7 +1,7 @@
 // The selected rows: count, classes, images, a list, and files to save.
 
 import { contrastBars, contrastOf } from "../view/contrast.js";
-import { brief, count, el, offer, some, tableOf } from "../view/elements.js";
+import { brief, el, offer, some, tableOf } from "../view/elements.js";
 import { showRow } from "./near.js";
 import { copyText, say } from "./words.js";
 
@@ -20,8 +20,8 @@ function classesOf(mask, label) {
   const most = Array.from(counts, (many, code) => ({ name: levels[code] ?? "no label", many }))
     .filter(({ many }) => many)
     .sort((a, b) => b.many - a.many);
-  const first = most.slice(0, 6).map(({ name, many }) => `${brief(name, 40)} ${count(many)}`);
-  return `: ${first.join(", ")}${most.length > 6 ? `, ${some(most.length - 6, "other class", "other classes")}` : ""}`;
+  const first = most.slice(0, 6).map(({ name, many }) => `${brief(name, 40)} (${some(many, "row")})`);
+  return `, by ${label.name}: ${first.join(", ")}${most.length > 6 ? `, ${some(most.length - 6, "other class", "other classes")}` : ""}`;
 }
 
 /** @type {(view: View, table: Table) => (HTMLElement | string)[]} */

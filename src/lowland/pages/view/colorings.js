@@ -1,6 +1,6 @@
 // Colorings of the points: every row has a shade, and every shade a color.
 
-import { LOOKS, MISSING, classColor, classShape, packed, scaleColor } from "./colors.js";
+import { LOOKS, MISSING, classColor, classShape, lookOf, packed, scaleColor } from "./colors.js";
 import { dateText, number } from "./elements.js";
 import { bulkRange } from "./frames.js";
 
@@ -186,12 +186,22 @@ function cutsBelow(cuts, value, orEqual) {
 export function paletteOf(coloring, theme) {
   const colors = new Array(256).fill(theme.missing);
   if (coloring.type === "one") colors[0] = classColor(0);
-  if (coloring.type === "classes") for (let i = 0; i < LOOKS; i++) colors[i] = classColor(i);
+  const look = (shade) => (coloring.type === "classes" ? lookOf(coloring.levels, shade) : shade);
+  if (coloring.type === "classes") for (let i = 0; i < LOOKS; i++) colors[i] = classColor(look(i));
   if (coloring.type === "scale") for (let i = 0; i < 255; i++) colors[i] = scaleColor(i / 254, theme);
   const shape =
-    coloring.type === "classes" ? (shade) => (shade === MISSING ? "disc" : classShape(shade)) : () => "disc";
+    coloring.type === "classes" ? (shade) => (shade === MISSING ? "disc" : classShape(look(shade))) : () => "disc";
   return { colors, packed: Uint32Array.from(colors, packed), shape };
 }
+
+/** @type {(map: MapData) => ColoringSpec} */
+export const reliabilitySpec = ({ name, classes }) => ({
+  kind: "values",
+  name: `Reliability: ${name}`,
+  values: classes?.codes,
+  levels: classes?.levels,
+  groups: false,
+});
 
 // What can be chosen to color by: [{ text, group, spec }].
 /** @type {(table: Table, maps: MapData[]) => { text: string, group: string | null, spec: ColoringSpec }[]} */
@@ -207,13 +217,8 @@ export function colorChoices(table, maps) {
     });
   choices.push({ text: "Single color", group: null, spec: { kind: "none" } });
   const measures = [...new Set(maps.flatMap((map) => Object.keys(map.trust ?? {})))];
-  for (const { name, classes } of maps)
-    if (classes)
-      choices.push({
-        text: `Reliability: ${name}`,
-        group: classes.name,
-        spec: { kind: "values", name: `Reliability: ${name}`, values: classes.codes, levels: classes.levels },
-      });
+  for (const map of maps.filter((each) => each.classes))
+    choices.push({ text: `Reliability: ${map.name}`, group: map.classes?.name ?? null, spec: reliabilitySpec(map) });
   for (const measure of measures)
     choices.push({ text: measure, group: "Quality per row, in each map", spec: { kind: "trust", measure } });
   table.columns.forEach((column, i) => {

@@ -94,5 +94,17 @@ export function scaleColor(fraction, theme) {
 /** @type {(index: number) => string} */
 export const classColor = (index) => COLORS[index % COLORS.length];
 
+// Classes whose names have a meaning: calm, in between, and a warning. The figures of lowland.plots have the same.
+const MEANINGS = new Map([
+  ["reliable", 0],
+  ["uncertain", 2],
+  ["unreliable", 1],
+]);
+
+// The look of a class, which is its number unless all names have a meaning.
+/** @type {(levels: string[], code: number) => number} */
+export const lookOf = (levels, code) =>
+  levels.every((name) => MEANINGS.has(name)) ? (MEANINGS.get(levels[code]) ?? code) : code;
+
 /** @type {(look: number) => Shape} */
 export const classShape = (look) => SHAPES[((look % COLORS.length) + Math.floor(look / COLORS.length)) % SHAPES.length];
