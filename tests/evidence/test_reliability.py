@@ -12,8 +12,9 @@ import pytest
 import scipy.sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import kstest
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.manifold import TSNE as SklearnTSNE
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -228,6 +229,17 @@ def test_points_of_correlated_columns_are_reliable() -> None:
     found = lowland.reliability(PCA(2).fit(X), X)
     assert found.fraction("reliable") > 0.5
     assert "independent columns" not in found.summary.split("neighbors stay")[1]
+
+
+def test_a_map_from_given_places_is_compared_with_maps_from_the_default_ones() -> None:
+    X = load_dataset("iris").X
+    places = PCA(2).fit_transform(X)
+    for method in (lowland.UMAP(init=places, n_epochs=30, random_state=0), SklearnTSNE(init=places, max_iter=250)):
+        found = lowland.reliability(method.fit(X), X)
+        default = clone(method).set_params(init=type(method)().init)
+        same = lowland.reliability(method.embedding_, X, method=default)
+        np.testing.assert_array_equal(found.p_values, same.p_values)
+        assert found.score == same.score
 
 
 def test_classes_follow_from_p_and_q(iris: lowland.evidence.reliability.Reliability) -> None:

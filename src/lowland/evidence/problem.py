@@ -99,7 +99,7 @@ def open_problem(model: Any, X: Any, y: Any, method: Any) -> MapProblem:
         units = _units(table, reducer)
         table = table if units is None else table / units
     labels = None if y is None else as_vector(y, len(kept), "y")[kept]
-    made_by = reducer if fitted else _stand_in(method)
+    made_by = _without_places(reducer if fitted else _stand_in(method))
     names = tuple(str(name) for name in (rows.names or [f"x{j}" for j in range(rows.d)]))
     return MapProblem(
         table, np.asarray(Z, dtype=np.float64), made_by, labels, metric, kept, names,
@@ -181,6 +181,16 @@ def _units(table: Any, reducer: Any) -> np.ndarray | None:
         return None
     factors = np.asarray(to_numpy(scale))
     return np.where(factors > 0, factors, 1)
+
+
+def _without_places(method: Any) -> Any:
+    """The method with its default ``init`` instead of an array: null data and parts of the rows have other places."""
+    from sklearn.base import clone
+
+    init = method.get_params(deep=False).get("init")
+    if init is None or isinstance(init, str) or callable(init):
+        return method
+    return clone(method).set_params(init=type(method)().init)
 
 
 def _stand_in(method: Any) -> Any:

@@ -48,7 +48,7 @@ def answer_question(message: dict[str, Any], send: Send) -> dict[str, Any]:
         progress = _Outermost(Reporter(send, folder, task.size.n))
         with config(progress=progress), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit gave these warnings already
-            found, points = ANSWERS[question](_Question(task, folder), message["about"])
+            found, points = ANSWERS[question](_Question(message, folder), message["about"])
         kept = to_plain(found), {name: np.asarray(values, dtype=np.float32) for name, values in points.items()}
         if key is not None:
             TrialCache().put(key, *kept)
@@ -75,15 +75,16 @@ class _Outermost:
 class _Question:
     """The map in question, and the rows to which its method was fitted."""
 
-    def __init__(self, task: MapTask, folder: Path) -> None:
-        self.task = task
+    def __init__(self, message: dict[str, Any], folder: Path) -> None:
+        # null data and parts of the rows have no earlier map to start from: they are mapped from scratch
+        self.task = task = MapTask.open({key: value for key, value in message.items() if key != "start"})
         n, planned = task.size.n, task.planned
         self.chosen = np.arange(n)
         if planned.fitted_rows is not None:
             self.chosen = np.flatnonzero(evenly_spread(n, planned.fitted_rows, np.random.default_rng(SEED)))
         self.rows = ArrayRows(np.ascontiguousarray(task.rows.X[self.chosen]), tuple(task.rows.names))
         Z = read_floats(folder / "coordinates.f32").reshape(-1, n).T[self.chosen]
-        self.model = fitted_model(folder)
+        self.model = None if "start" in message else fitted_model(folder)
         # without a model, the coordinates and the method that made them
         self.method = None if self.model is not None else load_method(planned.method)(**planned.parameters)
         self.map = Z if self.model is None else self.model

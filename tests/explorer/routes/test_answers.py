@@ -72,6 +72,22 @@ def test_classes_are_tested_and_answers_are_kept_in_a_saved_session(explorer, ir
     assert explorer.get(f"/api/maps/{again['id']}/answers/groups").json()["name"] == "species"
 
 
+def test_a_map_that_started_from_another_one_is_compared_with_maps_from_scratch(explorer, iris):
+    table, _ = iris
+    first = explorer.measured(explorer.compute(table["id"], "TSNE", max_iter=300)["id"])
+    body = {"table": table["id"], "method": "TSNE", "parameters": {"max_iter": 300, "perplexity": 20}}
+    again = explorer.post("/api/maps", json={**body, "replaces": first["id"], "warm": True}).json()
+    assert explorer.measured(again["id"])["warm"]
+    explorer.post(f"/api/maps/{again['id']}/answers/reliability")
+    found = answered(explorer, again["id"])
+    content = explorer.get(f"/api/maps/{again['id']}/coordinates").content
+    X, Z = load_dataset("iris").X, np.frombuffer(content, dtype="<f4").reshape(2, -1).T
+    own = lowland.reliability(Z, X, method=lowland.TSNE(max_iter=300, perplexity=20))
+    assert found["summary"] == own.summary
+    explorer.post(f"/api/maps/{again['id']}/answers/axes")
+    assert {column["name"] for column in answered(explorer, again["id"], "axes")["columns"]} > {"x0", "x3"}
+
+
 def test_a_question_is_canceled_and_not_asked_of_an_outdated_map(explorer, folder):
     table = explorer.open("large.csv")
     record = explorer.measured(explorer.compute(table["id"], "TSNE")["id"])
