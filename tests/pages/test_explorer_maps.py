@@ -216,6 +216,10 @@ def test_a_changed_map_moves_in_its_place_and_the_change_is_undone_and_compared(
     assert [each["run"] for each in iris.api("/maps")] == [0, 0, 0]  # nothing was computed
     iris.click("#pane-map button", "Compare before and after")
     iris.until(f"{panels}.length === 3 && {panels}[1].includes('perplexity=8')")  # side by side, before the others
+    badges = (
+        "[...document.querySelectorAll('.lv-panel h3')].map((e) => e.querySelector('.lv-badge')?.textContent ?? '')"
+    )
+    assert iris.run(badges) == ["before", "", ""]  # both have one title
     iris.click("#pane-map button", "Hide the map before")
     iris.reload()  # the versions are known
     iris.drawn_maps(2)

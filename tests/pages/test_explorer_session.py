@@ -273,7 +273,7 @@ def test_a_killed_server_is_told_and_works_again_and_a_full_disk_is_told(visitor
     person.sees(".notice.problem", "disk space")
     assert person.api("/tables")  # it goes on
     second.stop()
-    person.sees(".lost", "The server does not answer. It may have been stopped: start lowland explore again.")
+    person.sees(".lost", "The server does not answer. If it was stopped, start it again with “lowland explore”.")
 
 
 def test_a_damaged_state_is_repaired(iris):

@@ -771,6 +771,20 @@ def test_classes_are_named_at_their_medians_without_overlap_and_more_of_them_whe
     assert shown - {name for name, *_ in found}  # names that had no room before
 
 
+def test_a_name_does_not_cover_a_small_class(page):
+    page = page("{n: 300, maps: 1, classes: 3}")
+    page.run("""view.update('m0', {coordinates: Float32Array.from({length: 600},
+      (_, i) => i < 300 ? i % 3 : [0, 1, 0][i % 3])})""")  # each class in one place
+    still(page)
+    left, top, *_ = box_of(page)
+    at = places(page)
+    assert len(found := names_on(page)) == 3
+    for name, a, b, c, d in found:
+        x, y = at[int(name.split()[1])]
+        assert a < x - left < c
+        assert y - top < b or y - top > d
+
+
 def test_names_follow_the_filter_the_coloring_and_the_switch(page):
     page = page("{n: 600, maps: 1, classes: 3, columns: [{name: 'many', kind: 'category', "
                 "values: Array.from({length: 600}, (_, i) => `v${i % 61}`)}]}")  # fmt: skip

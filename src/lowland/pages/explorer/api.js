@@ -1,6 +1,6 @@
 // The server's HTTP API. Every failure becomes an ApiError whose message is a sentence for the person.
 
-export const NO_ANSWER = "The server does not answer. It may have been stopped: start lowland explore again.";
+export const NO_ANSWER = "The server does not answer. If it was stopped, start it again with “lowland explore”.";
 const NO_TOKEN = "The server does not accept the token of this page. Open the address that lowland explore printed.";
 
 export class ApiError extends Error {

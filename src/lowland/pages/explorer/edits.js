@@ -67,6 +67,10 @@ export function redoLast(app) {
 // Show the earlier map beside this one, or hide it again.
 /** @type {(store: Store, map: MapRecord) => boolean} */
 export const isCompared = (store, map) => isShown(store, earlierMap(store, map) ?? map);
+// Whether a map that replaced this one is in sight, too.
+/** @type {(store: Store, map: MapRecord) => boolean} */
+export const isBefore = (store, map) =>
+  store.mapList().some((each) => each.replaces === map.id && isShown(store, each));
 /** @type {(app: App, map: MapRecord) => void} */
 export function compareWithEarlier(app, map) {
   const earlier = earlierMap(app.store, map);

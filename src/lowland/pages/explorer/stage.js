@@ -4,6 +4,7 @@ import { el } from "../view/elements.js";
 import { Column, MapData, Table } from "../view/model.js";
 import { createView } from "../view/view.js";
 import { getColumn, getFloats, getJson } from "./api.js";
+import { isBefore } from "./edits.js";
 import { replace } from "./elements.js";
 import { mapProgress, mapState, parametersText } from "./maps_pane.js";
 import { tellProblem } from "./notices.js";
@@ -117,7 +118,7 @@ export function createStage(app) {
       : null, // a live map stays in sight
     error: ["failed", "broken"].includes(map.status) ? mapState(map) : null,
     scores: mainScores(map),
-    badge: map.outdated ? "outdated" : null,
+    badge: map.outdated ? "outdated" : isBefore(store, map) ? "before" : null,
     axes: map.axes?.length ? map.axes : null,
   });
 

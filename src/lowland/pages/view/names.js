@@ -100,7 +100,7 @@ export function placedNames(panel, wide, high, scale) {
     const x = X[slot] * ax + bx,
       y = Y[slot] * ay + by;
     if (x >= 0 && x <= wide && y >= 0 && y <= high)
-      put(linesOfName(coloring.levels[code]), size, (_, h) => [0, -2 * h, 2 * h].map((shift) => [x, y + shift]));
+      put(linesOfName(coloring.levels[code]), size, (_, h) => [-2 * h, 2 * h, 0].map((shift) => [x, y + shift])); // not over the points of a small class
   }
   return placed;
 }
