@@ -778,7 +778,8 @@ def test_a_name_does_not_cover_a_small_class(page):
     still(page)
     left, top, *_ = box_of(page)
     at = places(page)
-    assert len(found := names_on(page)) == 3
+    found = names_on(page)
+    assert len(found) == 3
     for name, a, b, c, d in found:
         x, y = at[int(name.split()[1])]
         assert a < x - left < c

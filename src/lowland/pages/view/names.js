@@ -99,8 +99,9 @@ export function placedNames(panel, wide, high, scale) {
   for (const { code, slot } of anchorsOf(panel, frame, coloring)) {
     const x = X[slot] * ax + bx,
       y = Y[slot] * ay + by;
+    // not over the points of a small class, if there is room
     if (x >= 0 && x <= wide && y >= 0 && y <= high)
-      put(linesOfName(coloring.levels[code]), size, (_, h) => [-2 * h, 2 * h, 0].map((shift) => [x, y + shift])); // not over the points of a small class
+      put(linesOfName(coloring.levels[code]), size, (_, h) => [-2 * h, 2 * h, 0].map((shift) => [x, y + shift]));
   }
   return placed;
 }
