@@ -104,6 +104,18 @@ def test_a_study_and_the_explorer_use_the_vectors_alone(vectors, tmp_path):
     np.testing.assert_array_equal(np.load(rows / "X.npy"), vectors)
 
 
+def test_no_number_of_a_vector_is_advised_to_be_left_out(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(N, D)) * [30, 6, 1, 1, 1, 1]  # each number varies by itself
+    frame = _frame(vectors)
+    evidence = lowland.compare(frame, "topic", ["pca"], use=["price"], cache=False, scale="none").advice[0].evidence
+    assert not any("emb[" in sentence for sentence in evidence)
+    frame.to_parquet(tmp_path / "x.parquet")
+    message = {"path": str(tmp_path / "x.parquet"), "folder": str(tmp_path), "rows_folder": str(tmp_path / "rows")}
+    limits = {"table_bytes": 10**9, "most_rows": 10**6, "most_columns": 10**4}
+    found = read_table({**message, **limits, "scale": "auto", "impute": "median"}, lambda _: None)
+    assert found["prepared"]["findings"] == []
+
+
 def test_other_columns_are_used_if_they_are_named(vectors):
     frame = _frame(vectors)
     found = prepare_rows(Table(frame, drop=["topic"]), use=["price"])

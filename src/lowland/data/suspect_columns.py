@@ -14,6 +14,7 @@ ALONE = 0.9  # fraction of the squared length of an axis above which it nearly i
 AXES = 3  # leading axes that are looked at: those of a map
 MOST_ROWS, MOST_COLUMNS = 5_000, 500  # from which the axes are computed
 MIN_ROWS = 20
+_OF_A_VECTOR = re.compile(r".+\[\d+\]")  # the name of a number of a vector
 MANY = 20  # distinct integers of a column of codes
 WORDS_OF_IDS = {"id", "ids", "uid", "uuid", "guid", "index", "idx", "key"}
 WORDS_OF_YEARS = {"year", "years", "yr", "jahr", "jaar", "annee", "année", "año", "anno", "ano"}
@@ -114,26 +115,32 @@ def lone_columns(axes: np.ndarray, names: Sequence[str]) -> dict[str, str]:
     >>> lone_columns(np.array([[0.6, 0.8, 0.0], [0.1, 0.0, 0.99]]), ["height", "weight", "year"])
     {'component 2': "almost only 'year' (99%)"}
     """
+    return {f"component {i + 1}": f"almost only {str(names[j])!r} ({share:.0%})" for i, j, share in _lone(axes)}
+
+
+def _lone(axes: np.ndarray) -> list[tuple[int, int, float]]:
+    """The leading axes that nearly are a single column: number of the axis, of the column, and its share."""
     squares = np.asarray(axes[:AXES], dtype=np.float64) ** 2
     shares = squares / np.maximum(squares.sum(axis=1, keepdims=True), 1e-300)
-    return {
-        f"component {i + 1}": f"almost only {str(names[int(np.argmax(row))])!r} ({row.max():.0%})"
-        for i, row in enumerate(shares)
-        if len(row) > 2 and row.max() > ALONE
-    }
+    largest = [(i, int(np.argmax(row)), float(row.max())) for i, row in enumerate(shares) if len(row) > 2]
+    return [each for each in largest if each[2] > ALONE]
 
 
 def lone_components(X: np.ndarray, names: Sequence[str]) -> list[str]:
-    """Return a sentence for each of the first principal components of the rows, (n, d), that nearly is one column."""
+    """Return a sentence for each of the first principal components of the rows, (n, d), that nearly is one column.
+
+    The numbers of a vector, such as v[0], are used together, so none of them is advised to be left out.
+    """
     n, d = X.shape
     if n < MIN_ROWS or not 2 < d <= MOST_COLUMNS:
         return []
     some = np.asarray(X[:: -(-n // MOST_ROWS)], dtype=np.float64)
     axes = np.linalg.eigh(np.cov(some, rowvar=False))[1][:, ::-1].T
     return [
-        f"Principal {which} is {what}: this column varies by itself, so an axis of the map shows little else. If it is "
-        "not a feature, leave it out."
-        for which, what in lone_columns(axes, names).items()
+        f"Principal component {i + 1} is almost only {str(names[j])!r} ({share:.0%}): this column varies by itself, so "
+        "an axis of the map shows little else. If it is not a feature, leave it out."
+        for i, j, share in _lone(axes)
+        if not _OF_A_VECTOR.fullmatch(str(names[j]))
     ]
 
 
