@@ -323,7 +323,7 @@ def test_verbose_prints_the_course(capsys):
     sigma = next(line for line in capsys.readouterr().out.splitlines() if "Mean sigma" in line)
     ours, theirs = (float(line.partition("Mean sigma: ")[2]) for line in (lines[2], sigma))
     assert ours == pytest.approx(theirs, rel=1e-5)  # the same affinities
-    TSNE(perplexity=10, max_iter=500, min_grad_norm=1.0, verbose=1).fit(X[:60])
+    TSNE(perplexity=10, max_iter=500, min_grad_norm=1.0, verbose=True).fit(X[:60])
     assert re.search(r"gradient norm 0\.\d+\. Finished", capsys.readouterr().out)
     TSNE(perplexity=10, max_iter=300).fit(X[:60])
     assert not capsys.readouterr().out

@@ -195,9 +195,9 @@ class TSNE(
         "(n, n_components) array, which is used as it is.",
         wanted="'pca', 'random', 'spectral' or an (n, n_components) array",
     )
-    verbose: int = param(
+    verbose: int | bool = param(
         0,
-        "Above 0, print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, and "
+        "Above 0, or True, print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, and "
         "why the fit ended.",
         at_least=0,
     )
