@@ -74,6 +74,27 @@ def test_the_report_is_written_as_one_file(iris):
     assert "<!doctype html>" in iris.saved(".html").lower()
 
 
+def test_the_maps_are_printed_as_pictures_on_white(iris, tmp_path):
+    iris.compute("PCA", n_components=3)
+    iris.drawn_maps(2)
+    iris.browser.media("print", "dark")
+    iris.run("dispatchEvent(new Event('beforeprint'))")
+    widths = "[...document.querySelectorAll('.lv-pictures canvas')].map((e) => e.getBoundingClientRect().width)"
+    assert min(iris.run(widths)) > 100
+    assert len(iris.run(widths)) == 2
+    seen = "[...document.querySelectorAll('.bar, .side, .lv-panel, .lv-legend, .lv-pictures figcaption')]"
+    shown = iris.run(f"{seen}.filter((e) => e.checkVisibility()).map((e) => e.textContent)")
+    assert [text[:7] for text in shown] == ["species", "PCA", "PCA"]
+    assert (
+        iris.run("getComputedStyle(document.querySelector('.lv-legend')).color") == "rgb(32, 36, 43)"
+    )  # also at night
+    iris.run("dispatchEvent(new Event('afterprint'))")
+    iris.browser.media()
+    assert iris.run(widths) == []
+    iris.browser.paper(tmp_path / "maps.pdf")
+    assert (tmp_path / "maps.pdf").read_bytes().count(b"/Type /Page\n") == 1
+
+
 def test_panes_close_and_the_keys_are_explained(iris):
     iris.press("?", "Slash", "?")
     iris.sees("dialog", "Keys and gestures")

@@ -197,8 +197,8 @@ class TSNE(
     )
     verbose: int | bool = param(
         0,
-        "Above 0, or True, print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, and "
-        "why the fit ended.",
+        "Above 0, or True, print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, "
+        "and why the fit ended.",
         at_least=0,
     )
     random_state: RandomState = param(

@@ -567,7 +567,7 @@ def test_all_panels_are_printed_on_white(page, browser, tmp_path):
     show_panels(page)
     before = seen(page, 0)
     page.run("dispatchEvent(new Event('beforeprint'))")
-    painted = page.run("""[...document.querySelectorAll('.pictures canvas')].map((canvas) => {
+    painted = page.run("""[...document.querySelectorAll('.lv-pictures canvas')].map((canvas) => {
       const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
       copy.drawImage(canvas, 0, 0);
       const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
@@ -578,7 +578,7 @@ def test_all_panels_are_printed_on_white(page, browser, tmp_path):
     assert page.run("document.querySelector('.lowland-view').dataset.theme") == "light"
     page.run("dispatchEvent(new Event('afterprint'))")
     page.settle()
-    assert page.run("document.querySelectorAll('.pictures canvas').length") == 0
+    assert page.run("document.querySelectorAll('.lv-pictures canvas').length") == 0
     assert seen(page, 0)["sum"] == before["sum"]
     page.paper(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().count(b"/Subtype /Image") >= 8
@@ -602,12 +602,12 @@ def test_a_report_prints_as_a_short_document(page, browser, tmp_path):
     assert tops[0][1] <= tops[1][0]  # the advice comes first
     assert tops[1][1] <= tops[2][0]
     legend = page.run("""(() => {
-      const [legend, names] = ['.printed > .legend', '.trial-buttons']
+      const [legend, names] = ['.lv-printed > .legend', '.trial-buttons']
         .map((at) => getComputedStyle(document.querySelector(at)));
       return [legend.breakInside, legend.breakAfter, names.breakAfter];
     })()""")
     assert legend == ["avoid", "avoid", "avoid"]  # on the page of what it explains
-    assert page.run("document.querySelector('.printed .lv-legend').getBoundingClientRect().width") > 400
+    assert page.run("document.querySelector('.lv-printed .lv-legend').getBoundingClientRect().width") > 400
     page.run("dispatchEvent(new Event('afterprint'))")
     browser.media("")
     assert page.run("document.getElementById('maps').nextElementSibling.id") == "advice"

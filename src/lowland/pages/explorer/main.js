@@ -1,6 +1,7 @@
 // The explorer's page: puts its parts together and keeps them in step with the server.
 
 import { count, el } from "../view/elements.js";
+import { printedMaps } from "../view/printed.js";
 import { ApiError, getJson, listen, NO_ANSWER, sentenceOf } from "./api.js";
 import { saveButton, tableChoice } from "./bar.js";
 import { colorBy, coloringPicker } from "./coloring.js";
@@ -78,7 +79,8 @@ const bar = el(
   tools,
   el("div", { class: "bar-end" }, saveMenu, symbolButton("help", "Keys and gestures (?)", showHelp), right.handle),
 );
-const middle = el("main", { class: "middle" }, outdatedBar(app), filterChips(app), app.stage.element, other);
+const printed = el("div", { class: "lv-printed" });
+const middle = el("main", { class: "middle" }, outdatedBar(app), filterChips(app), app.stage.element, other, printed);
 document.body.append(
   el("a", { class: "skip", href: "#maps" }, "Skip to the maps"),
   bar,
@@ -416,6 +418,11 @@ async function start() {
 addEventListener("hashchange", () => {
   const asked = store.tables.get(askedTable());
   if (asked && asked.id !== store.tableId) app.showTable(asked);
+});
+addEventListener("beforeprint", () => app.stage.view && printed.replaceChildren(printedMaps(app.stage.view)));
+addEventListener("afterprint", () => {
+  printed.replaceChildren();
+  app.stage.view?.print(false);
 });
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // without the token
 start();

@@ -1,7 +1,8 @@
 // The maps, side by side, with their controls above, and legend, search and selection beside them.
 
 import { reliabilitySpec } from "../view/colorings.js";
-import { choose, contextOf, count, el, field, score } from "../view/elements.js";
+import { choose, count, el, field } from "../view/elements.js";
+import { printedMaps } from "../view/printed.js";
 import { createView } from "../view/view.js";
 import { keyOf, mapsOfStudy, tableOfStudy } from "./convert.js";
 import { drawnField } from "./drawn.js";
@@ -61,29 +62,6 @@ function linkPanels(view) {
   }
 }
 
-// On paper, pictures with captions replace the panels, whose points are drawn on one canvas behind all of them.
-/** @type {(view: View, paper: HTMLElement, legend: HTMLElement) => void} */
-function printMaps(view, paper, legend) {
-  view.print(true);
-  const { points, marks } = view.stage;
-  const pictures = view.panels
-    .filter((panel) => panel.rect)
-    .map(({ map, note, rect: { left, top, wide, high } }) => {
-      const picture = el("canvas", { width: wide, height: high });
-      for (const layer of [points, marks]) contextOf(picture).drawImage(layer, left, top, wide, high, 0, 0, wide, high);
-      const [[name, value] = []] = Object.entries(map.scores);
-      return el(
-        "figure",
-        null,
-        el("figcaption", null, map.name, map.badge && el("span", { class: "chip chosen" }, map.badge)),
-        name && el("p", { class: "note" }, `${name} ${score(value, 3)}`),
-        picture,
-        !note.hidden && el("p", { class: "note" }, note.textContent.replace(" Double-click to show all rows.", "")),
-      );
-    });
-  paper.replaceChildren(legend, el("div", { class: "pictures" }, pictures));
-}
-
 // The label, else the reliability that was asked for, of the recommended map if it was tested.
 /** @type {(table: Table, maps: MapData[]) => ColoringSpec | undefined} */
 function firstColoring(table, maps) {
@@ -105,7 +83,7 @@ export function mapsSection(section) {
     toolbar = el("div", { class: "toolbar" }),
     legend = el("div", { class: "legend" }),
     side = el("aside", { class: "side", "aria-label": "Legend, search and selection" }, legend);
-  const paper = el("div", { class: "printed" });
+  const paper = el("div", { class: "lv-printed" });
   section.append(paper, toolbar, el("div", { class: "maps" }, root, side));
   const view = createView(root, {
     table: shown,
@@ -129,7 +107,7 @@ export function mapsSection(section) {
     drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.labels_seen)) && SEEN,
   ];
   section.append(...notes.filter(Boolean).map((note) => el("p", { class: "note" }, note)));
-  addEventListener("beforeprint", () => printMaps(view, paper, legend));
+  addEventListener("beforeprint", () => paper.replaceChildren(legend, printedMaps(view)));
   addEventListener("afterprint", () => {
     side.prepend(legend);
     paper.replaceChildren();
