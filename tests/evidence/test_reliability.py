@@ -192,7 +192,9 @@ def test_a_gap_made_by_leaving_out_the_rows_in_it_is_none() -> None:
     found = lowland.reliability(PCA(2).fit(X), X)
     first = found.problem.Z[:, 0]
     ends = np.where(first < -0.5, 0, np.where(first > 0.5, 1, -1))
-    assert [each.verdict for each in found.clusters(ends)] == ["not separate"] * 2
+    clusters = found.clusters(ends)
+    assert [each.verdict for each in clusters] == ["not separate"] * 2
+    assert clusters[0].sentence == clusters[1].sentence  # said once
 
 
 def test_rows_of_other_groups_do_not_fill_a_gap() -> None:

@@ -63,10 +63,8 @@ class Cluster:
                 f"separation {self.separation:.2f}."
             )
         if self.verdict == "not separate":
-            return (
-                f"Clusters {self.label} and {self.nearest} are one continuous group cut by the map (p = "
-                f"{self.p_value:.2f})."
-            )
+            one, other = sorted((self.label, self.nearest), key=str)  # two clusters say the same of each other
+            return f"Clusters {one} and {other} are one continuous group cut by the map (p = {self.p_value:.2f})."
         return f"Cluster {self.label} ({self.size:,} rows): undecided (p = {self.p_value:.2f})."
 
 

@@ -97,7 +97,7 @@ def _print(facts: dict[str, Any]) -> None:
     if facts["clusters_tested"]:
         click.echo()
         none = "The map has no clusters to test: it has fewer than two dense regions of 20 points."
-        click.echo("\n".join(c["sentence"] for c in facts["clusters"]) or none)
+        click.echo("\n".join(dict.fromkeys(c["sentence"] for c in facts["clusters"])) or none)
         if facts["clusters"] and not any(c["verdict"] == "separate" for c in facts["clusters"]):
             click.echo("There is no evidence of groups.")
     if facts["written"]:

@@ -316,7 +316,7 @@ function verdictList(clusters) {
   return el(
     "ul",
     { class: "verdicts" },
-    clusters.map((each) =>
+    [...new Map(clusters.map((each) => [each.sentence, each])).values()].map((each) =>
       el(
         "li",
         { class: each.verdict.replace(" ", "-"), title: `Held-out separation ${number(each.separation, 2)}` },
