@@ -250,7 +250,11 @@ def test_a_map_is_tested_and_its_points_are_colored_by_reliability(iris):
     bar = iris.run(
         "[...document.querySelectorAll('.fraction-bar span')].map((e) => getComputedStyle(e).backgroundColor)"
     )
-    assert len(set(bar)) == 3
+    assert bar == ["rgb(63, 144, 218)", "rgb(222, 191, 22)", "rgb(180, 57, 93)"]  # blue, yellow, red, as on the map
+    legend = iris.run(
+        "[...document.querySelectorAll('.lv-class')].map((e) => e.innerText.split(/\\s+/).filter(Boolean))"
+    )
+    assert iris.text(".fractions figcaption") == ", ".join(f"{many} {name}" for name, many in legend)
     before = iris.at_rest()
     iris.color_by("species")
     iris.until(f"{names}.checked")

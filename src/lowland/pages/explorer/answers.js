@@ -1,7 +1,7 @@
 // Questions about a map, which the server's workers answer: is it real, and are the groups that are shown separate?
 
 import { classColor, lookOf } from "../view/colors.js";
-import { duration, el, number, some } from "../view/elements.js";
+import { count, duration, el, number, some } from "../view/elements.js";
 import { arrowsOf, contoursOf } from "../view/overlay.js";
 import { base64Of, maskText } from "../view/saving.js";
 import { deleteAt, getFloats, getJson, postJson } from "./api.js";
@@ -105,7 +105,7 @@ export function answersBox(app) {
     const found = answerTo(map, "reliability");
     if (!found) return el("p", { class: "note" }, "The answer is being read.");
     return [
-      fractionBar(found.fractions),
+      fractionBar(found),
       el("p", { class: "summary" }, found.summary),
       el(
         "div",
@@ -291,23 +291,23 @@ function toggle(text, isOn, onchange) {
   return el("label", { class: "check" }, box, text);
 }
 
-/** @param {Record<string, number>} fractions */
-function fractionBar(fractions) {
-  const words = CLASS_NAMES.map((name) => `${asPercent(fractions[name])} ${name}`).join(", ");
+/** @param {{ fractions: Record<string, number>, rows: number }} found */
+function fractionBar({ fractions, rows }) {
+  const named = CLASS_NAMES.map((name) => `${count(Math.round(rows * fractions[name]))} ${name}`);
   return el(
     "figure",
     { class: "fractions" },
     el(
       "div",
-      { class: "fraction-bar", role: "img", "aria-label": words },
+      { class: "fraction-bar", role: "img", "aria-label": named.join(", ") },
       CLASS_NAMES.map((name, code) => {
-        const part = el("span", { title: `${asPercent(fractions[name])} ${name}` });
+        const part = el("span", { title: named[code] });
         part.style.background = classColor(lookOf(CLASS_NAMES, code)); // as the points on the map
         part.style.flexGrow = String(fractions[name]);
         return part;
       }),
     ),
-    el("figcaption", null, words),
+    el("figcaption", null, named.join(", ")),
   );
 }
 
