@@ -714,7 +714,7 @@ def test_rows_are_found_by_id_and_ringed_in_every_map(page):
     page.run("document.querySelector('.search input').focus()")
     page.press("Enter", "Enter", "\r")
     page.settle()
-    assert selected(page).startswith("1 row selected: virginica 1")
+    assert selected(page).startswith("1 row selected, by species: virginica (1 row)")
     search(page, "PLANT 01")  # part of an id, in any case
     assert found(page) == "10 rows found."
     click(page, "Select them")
