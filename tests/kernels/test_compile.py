@@ -56,6 +56,26 @@ def test_ctrl_c_in_a_callback_of_the_compiler_is_not_lost():
     listener.on_end(None)  # the next compilation is not concerned
 
 
+def test_what_the_compiler_leaves_does_not_start_the_garbage_collector_at_once():
+    listener, begun = compiling._CompileListener(), []
+
+    def watch(phase, details):
+        begun.append(details["generation"])
+
+    before = gc.isenabled()
+    gc.enable()
+    try:
+        listener.on_start(None)
+        left = [[] for _ in range(100_000)]  # as many as a compilation leaves
+        gc.callbacks.append(watch)
+        listener.on_end(None)
+        left.append([])  # a new object
+    finally:
+        gc.callbacks.remove(watch)
+        (gc.enable if before else gc.disable)()
+    assert not begun
+
+
 @pytest.mark.parametrize("collects", [True, False])
 def test_the_garbage_collector_rests_during_a_compilation_and_is_as_before_after_it(collects):
     listener, before = compiling._CompileListener(), gc.isenabled()

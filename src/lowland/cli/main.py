@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -226,6 +228,7 @@ def main() -> NoReturn:
     with contextlib.suppress(ValueError):  # not in the main thread
         # SIGTERM, as from a scheduler, leaves no unfinished file either
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    atexit.register(gc.freeze)  # or Python searches all objects for garbage when it ends, which takes up to a second
     cli.main(prog_name="lowland")
     raise SystemExit(GOOD)  # not reached: cli.main exits
 
