@@ -128,9 +128,10 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
     dist = np.empty((n, lanes), dtype=length.dtype)
     mine = np.empty(lanes, dtype=length.dtype)
     key = np.empty(n, dtype=length.dtype)  # a lower bound of the paths not yet relaxed
-    head = np.full(ring, -1, dtype=np.int32)  # the first point in each bucket
+    head = np.empty(ring, dtype=np.int32)  # the first point in each bucket
     chain = np.empty((n, 2), dtype=np.int32)  # the next and the previous point in the same bucket
-    where = np.full(n, -1, dtype=np.int32)  # the bucket, counted from the source; -1: the point does not wait
+    where = np.empty(n, dtype=np.int32)  # the bucket, counted from the source; -1: the point does not wait
+    head[:], where[:] = -1, -1
     for first in range(0, m, lanes):
         count = min(lanes, m - first)
         dist[:] = np.inf
@@ -205,17 +206,14 @@ def _take(v, mask, head, chain, where):
 
 
 @kernel
-def in_balls(start, to, seeds, size, reach, out):
+def in_balls(start, to, seeds, size, taken, seen, queue, out):
     """Write all points to ``out`` (n,), ``size`` at a time: a seed and the nearest, by number of edges, not yet taken.
 
-    A ball visits at most ``reach`` points, so that the last balls cost no more than the first.
+    A ball visits no more points than ``queue`` holds, so that the last balls cost no more than the first. ``taken``,
+    (n,) bool, are all false, and ``seen``, (n,), negative.
     """
-    n = len(start) - 1
-    taken = np.zeros(n, dtype=np.bool_)
-    seen = np.full(n, -1, dtype=np.int32)
-    queue = np.empty(reach, dtype=np.int32)
     filled = 0
-    for i in range(n):
+    for i in range(seeds.size):
         seed = seeds[i]
         if taken[seed]:
             continue
@@ -230,7 +228,7 @@ def in_balls(start, to, seeds, size, reach, out):
                 filled, found = filled + 1, found + 1
             for e in range(start[u], start[u + 1]):
                 v = to[e]
-                if seen[v] != i and end < reach:
+                if seen[v] != i and end < queue.size:
                     seen[v] = i
                     queue[end] = v
                     end += 1

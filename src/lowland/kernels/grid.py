@@ -15,7 +15,7 @@ import numpy as np
 from lowland.kernels.compile import inner_loop, kernel, vector_kernel
 from lowland.kernels.descent_steps import add_parts, momentum_rows
 from lowland.kernels.team import BLOCK, count_blocks, meet, take
-from lowland.kernels.tsne import attract_rows
+from lowland.kernels.tsne import attract_on_plane
 
 LANES = 16  # lines
 CROWD = 2.0  # similarity of a row to all others, on average: below, the error of its own potential counts
@@ -391,6 +391,7 @@ def iterate_on_plane(
     lines = np.empty((2, 2 * max(nodes[0], nodes[1]) * LANES), Z.dtype)
     other = np.empty_like(lines)
     flat, (shares, bands) = charges.reshape(-1), counts.shape
+    places = Z.reshape(-1).view(np.int64)  # both coordinates of a row
     height, firsts, place = max(_BAND, -(-nodes[0] // bands)), np.empty(bands + 1, np.int64), np.empty(bands, np.int64)
     for t in range(max(1, how.shape[0])):
         # the grid
@@ -440,7 +441,7 @@ def iterate_on_plane(
             a, b = block * BLOCK, min(n, (block + 1) * BLOCK)
             totals[block] = _read(Z, a, b, origin, inverse, steps, flat, R)
             if moves:
-                attract_rows(start, to, p, Z, 1.0 / dof, a, b, G)
+                attract_on_plane(start, to, p, Z, places, 1.0 / dof, a, b, G)
             block = take(team)
         meet(team, threads)
         total = 0.0

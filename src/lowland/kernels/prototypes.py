@@ -6,14 +6,13 @@ from lowland.kernels.compile import vector_kernel
 
 
 @vector_kernel
-def two_smallest(D):
-    """Return the positions of the two smallest entries in each column of D, (k, m), and these entries.
+def two_smallest(D, first, second, least, following):
+    """Write the positions of the two smallest entries in each column of D, (k, m), and these entries.
 
-    Of equal entries the first counts. The inner loop runs over the columns and has no branches, so it is vectorized.
+    ``first`` and ``second`` are zeros, int32, ``least`` is D[0], and ``following`` infinite. Of equal entries the first
+    counts. The inner loop runs over the columns and has no branches, so it is vectorized.
     """
     k, m = D.shape
-    first, second = np.zeros(m, np.int32), np.zeros(m, np.int32)
-    least, following = D[0].copy(), np.full(m, D.dtype.type(np.inf))
     for a in range(1, k):
         values = D[a]
         for i in range(m):
@@ -25,7 +24,6 @@ def two_smallest(D):
             following[i] = other if closer else following[i]
             first[i] = a if better else place
             least[i] = value if better else before
-    return first.astype(np.int64), second.astype(np.int64), least, following
 
 
 @vector_kernel
@@ -51,7 +49,10 @@ def assign_rows(D, which, lengths, largest, rounding, labels, upper, lower):
 
     D (k, m) is |y - w|² - |y|² in float32, ``lengths`` (n,) is |y|², and ``largest`` the largest |w|².
     """
-    first, _, least, following = two_smallest(D)
+    m = which.size
+    first, second, least, following = np.zeros(m, np.int32), np.zeros(m, np.int32), D[0].copy(), np.empty(m, D.dtype)
+    following[:] = np.inf
+    two_smallest(D, first, second, least, following)
     unsure, n = np.empty(which.size, np.int64), 0
     for i in range(which.size):
         row, near, far = which[i], np.float64(least[i]), np.float64(following[i])

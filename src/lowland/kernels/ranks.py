@@ -193,7 +193,7 @@ def points_of_keys(keys, own, around, last, D, out):
 def _settle(keys, me, around, last, row):
     """Replace keys that agree in all but the last bits by the places of their points, sorted by distance."""
     start = me if around else 0
-    values, places = np.empty(keys.size), np.empty(keys.size, dtype=np.int64)
+    values, places = np.empty(keys.size), np.empty(keys.size, dtype=np.int32)
     differ = False
     for a in range(keys.size):
         places[a] = keys[a] & last

@@ -19,7 +19,8 @@ def add_stress_gradient(targets, weights, bases, start, Z, F):
     Z is (k, n). Empty ``weights`` mean ones. Missing targets (NaN) are ignored.
     """
     k, n = Z.shape
-    ratio, ones = np.empty(n), np.ones(0 if weights.size else n, weights.dtype)
+    ratio, ones = np.empty(n), np.empty(0 if weights.size else n, weights.dtype)
+    ones[:] = 1.0
     total = 0.0
     for a in range(bases.size):
         i = start + a

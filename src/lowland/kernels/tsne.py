@@ -5,9 +5,18 @@ The similarity of two points of the map is w = (1 + d²/a)^-a with a degrees of 
 
 import numpy as np
 
-from lowland.kernels.compile import inner_loop, vector_kernel
+from lowland.kernels.compile import inner_loop, kernel, vector_kernel
 
 # --- affinities -------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _most_edges(start, first, last):
+    """The largest number of edges of a row."""
+    most = 0
+    for i in range(first, last):
+        most = max(most, start[i + 1] - start[i])
+    return most
 
 
 @vector_kernel
@@ -18,9 +27,7 @@ def calibrate(start, length, log_perplexity, tolerance, first, last, P):
     decreases in log b: Newton's method, with bisection where a step leaves the bracket. Where no b attains the entropy
     (too few neighbors, or too many at the same shortest distance), the weights are those of the nearest entropy.
     """
-    most = 0
-    for i in range(first, last):
-        most = max(most, start[i + 1] - start[i])
+    most = _most_edges(start, first, last)
     d, w = np.empty(most), np.empty(most)
     for i in range(first, last):
         a, k = start[i], start[i + 1] - start[i]
@@ -81,38 +88,41 @@ def calibrate(start, length, log_perplexity, tolerance, first, last, P):
 
 
 @vector_kernel
-def attract(start, to, p, Z, inverse_dof, first, last, F):
-    """Write the attraction of rows first ... last - 1 to F, as ``attract_rows`` says."""
-    attract_rows(start, to, p, Z, inverse_dof, first, last, F)
+def attract_2d(start, to, p, Z, places, inverse_dof, first, last, F):
+    """Write the attraction of rows first ... last - 1 of a plane to F, as ``attract_on_plane`` says."""
+    attract_on_plane(start, to, p, Z, places, inverse_dof, first, last, F)
 
 
 @inner_loop
-def attract_rows(start, to, p, Z, inverse_dof, first, last, F):
-    """Write the attraction sum_j p_ij u_ij (z_i - z_j) of rows first ... last - 1 to F.
+def attract_on_plane(start, to, p, Z, places, inverse_dof, first, last, F):
+    """Write the attraction sum_j p_ij u_ij (z_i - z_j) of rows first ... last - 1 to F, for a map (n, 2) float32.
 
     Edges are stored in both directions, so that each row is written once. The ends of the edges of a row are collected
-    first, so that the loops over them are vectorized.
+    first, so that the loops over them are vectorized. ``places`` (n,) are both coordinates of a row, as one integer.
     """
+    copies = np.empty(_most_edges(start, first, last), np.int64)
+    ends = copies.view(np.float32)
+    zero, one, scale = np.float32(0), np.float32(1), np.float32(inverse_dof)
+    for i in range(first, last):
+        a, edges = start[i], start[i + 1] - start[i]
+        for e in range(edges):
+            copies[e] = places[to[a + e]]
+        x, y, f, g = Z[i, 0], Z[i, 1], zero, zero
+        for e in range(edges):
+            dx, dy = x - ends[2 * e], y - ends[2 * e + 1]
+            v = p[a + e] / (one + scale * (dx * dx + dy * dy))
+            f += v * dx
+            g += v * dy
+        F[i, 0], F[i, 1] = f, g
+
+
+@vector_kernel
+def attract(start, to, p, Z, inverse_dof, first, last, F):
+    """The same for a map of any dimension and precision."""
     k, dtype = Z.shape[1], Z.dtype.type
     zero, one, scale = dtype(0), dtype(1), dtype(inverse_dof)
-    most = 0
-    for i in range(first, last):
-        most = max(most, start[i + 1] - start[i])
+    most = _most_edges(start, first, last)
     ends, w = np.empty(most * k, Z.dtype), np.empty(most, Z.dtype)
-    if k == 2 and Z.itemsize == 4:
-        places, copies = Z.reshape(-1).view(np.int64), ends.view(np.int64)  # both coordinates at once
-        for i in range(first, last):
-            a, edges = start[i], start[i + 1] - start[i]
-            for e in range(edges):
-                copies[e] = places[to[a + e]]
-            x, y, f, g = Z[i, 0], Z[i, 1], zero, zero
-            for e in range(edges):
-                dx, dy = x - ends[2 * e], y - ends[2 * e + 1]
-                v = p[a + e] / (one + scale * (dx * dx + dy * dy))
-                f += v * dx
-                g += v * dy
-            F[i, 0], F[i, 1] = f, g
-        return
     for i in range(first, last):
         a, edges = start[i], start[i + 1] - start[i]
         w[:edges] = one

@@ -240,7 +240,7 @@ def cross_entropy(start, to, weight, Z, a, b, gamma, per_edge, seed, epoch, begi
     for i in range(begin, end):
         degree = 0.0
         for p in range(start[i], start[i + 1]):
-            total += weight[p] * np.log1p(a * _squared(Z, i, to[p]) ** b)
+            total += weight[p] * np.log1p(a * _squared(Z, i, np.int64(to[p])) ** b)
             degree += weight[p]
         key, repulsion, count = key_of(seed, epoch, i), 0.0, 0
         for slot in range(_DRAWS):

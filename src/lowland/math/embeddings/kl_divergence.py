@@ -19,7 +19,7 @@ from lowland.arrays.engines import has_kernels
 from lowland.arrays.namespace import Array, device_of, is_sparse, slices, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels.grid import CROWD
-from lowland.kernels.tsne import attract, calibrate, edge_denominators
+from lowland.kernels.tsne import attract, attract_2d, calibrate, edge_denominators
 from lowland.math.embeddings.descent import (
     DescentStep,
     Momentum,
@@ -430,7 +430,14 @@ class KLDivergence:
     def gradient(self, Z: np.ndarray, step: DescentStep, G: np.ndarray, blocks: RowBlocks) -> None:
         """Compute the gradient at Z (n, k) into G."""
         F, total = np.empty_like(Z), self.repulsion(Z, G, blocks, step.iteration)
-        blocks.rows(len(Z), lambda a, b: attract(*self.edges, Z, 1 / self.dof, a, b, F))
+
+        def attraction(a: int, b: int) -> None:
+            if Z.shape[1] == 2 and Z.dtype == np.float32:
+                attract_2d(*self.edges, Z, Z.view(np.int64)[:, 0], 1 / self.dof, a, b, F)
+            else:
+                attract(*self.edges, Z, 1 / self.dof, a, b, F)
+
+        blocks.rows(len(Z), attraction)
         F *= 4 * step.weights["exaggeration"]
         G *= 4 / total
         np.subtract(F, G, out=G)

@@ -71,7 +71,9 @@ class PathGraph:
         """Reorder a symmetric graph: balls of neighbors, along the reverse Cuthill-McKee order."""
         along = reverse_cuthill_mckee(graph.matrix(np.ones(len(graph.to), dtype=np.int8)), symmetric_mode=True)
         place, here = np.empty(graph.n, dtype=np.int32), np.empty(graph.n, dtype=np.int32)
-        kernels.in_balls(graph.start, graph.to, along.astype(np.int32), _LANES, 64 * _LANES, place)
+        taken, seen = np.zeros(graph.n, dtype=bool), np.full(graph.n, -1, dtype=np.int32)
+        queue = np.empty(64 * _LANES, dtype=np.int32)
+        kernels.in_balls(graph.start, graph.to, along.astype(np.int32), _LANES, taken, seen, queue, place)
         here[place] = np.arange(graph.n, dtype=np.int32)
         degree = np.diff(graph.start)[place]
         start = np.concatenate([[0], np.cumsum(degree)])

@@ -153,7 +153,11 @@ class Codebook:
 def _two_smallest(D: Array) -> tuple[Array, Array, Array, Array]:
     """Return the positions of the two smallest entries in each column of D, and these entries."""
     if isinstance(D, np.ndarray):
-        return kernels.two_smallest(D)
+        places, least = np.zeros((2, D.shape[1]), dtype=np.int32), np.empty((2, D.shape[1]), dtype=D.dtype)
+        least[0], least[1] = D[0], np.inf
+        kernels.two_smallest(D, places[0], places[1], least[0], least[1])
+        first, second = places.astype(np.int64)
+        return first, second, least[0], least[1]
     xp = xp_of(D)
     first, least = xp.argmin(D, axis=0), xp.min(D, axis=0)
     numbers = xp.arange(D.shape[0], device=device_of(D))[:, None]
