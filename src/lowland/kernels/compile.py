@@ -22,7 +22,7 @@ class _CompileListener(event.Listener):
     such a call as ignored. The listener raises it when the compilation ends.
 
     The garbage collector rests meanwhile: the compiler makes millions of objects, and looking through all of them again
-    and again takes a sixth of the time. Afterwards they count as old, so that it does not look at them at once.
+    and again takes a sixth of the time. Then they count as old, so that it does not look at them at once.
     """
 
     depth = 0  # kernels that call kernels compile recursively, all under numba's own lock
