@@ -105,6 +105,31 @@ def filter_steps(team, threads, values, indices, indptr, Y, Z, scale, center, ba
         Y, Z = Z, Y
 
 
+@kernel
+def label_components(start, to, label):
+    """Write the connected component of each point, numbered in the order of their first points; return their number."""
+    n = label.size
+    root = np.arange(n)
+    for i in range(n):
+        for a in range(start[i], start[i + 1]):
+            x, y = i, np.int64(to[a])
+            while root[x] != x:
+                root[x] = root[root[x]]
+                x = root[x]
+            while root[y] != y:
+                root[y] = root[root[y]]
+                y = root[y]
+            root[max(x, y)] = min(x, y)
+    count = 0
+    for i in range(n):
+        if root[i] == i:
+            label[i] = count
+            count += 1
+        else:
+            label[i] = label[root[i]]  # a lower index, labeled before
+    return count
+
+
 # --- shortest paths ---------------------------------------------------------------------------------------------------
 
 

@@ -320,6 +320,7 @@ class _Descent:
             while self.done < first + phase.iterations:
                 ends = first + phase.iterations, self.done - self.done % self.every + self.every
                 count = min(*(end - self.done for end in ends), max(1, _AT_ONCE // len(self.Z)))
+                count = count if isinstance(self.objective, Iterates) else 1
                 steps = [self._step_of(phase, number, self.done + i, first) for i in range(count)]
                 sums = self._iterate(steps, phase.rule, G, blocks)
                 self.step = steps[len(sums) - 1]

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse
@@ -110,13 +110,14 @@ class Components:
 
 def component_labels(graph: NeighborGraph) -> np.ndarray:
     """Return the component of each point, (n,), numbered by size, the largest first; ties go to the first point."""
-    counts, edges = np.diff(graph.start), graph.matrix()
-    if len(graph.to) > 4 * _FEW * graph.n and (counts == counts[0]).all():  # a few neighbors usually connect all points
-        few = graph.to.reshape(graph.n, -1)[:, :_FEW].ravel()
-        edges = csr_array((np.ones(len(few)), few, np.arange(graph.n + 1) * _FEW), shape=edges.shape)
-    count, label = connected_components(edges, directed=False)
-    if count > 1 and edges.nnz < len(graph.to):
-        count, label = connected_components(graph.matrix(), directed=False)
+    from lowland.kernels.graphs import label_components
+
+    label, counts, count, few = np.empty(graph.n, np.int64), np.diff(graph.start), 0, graph.n * _FEW
+    if len(graph.to) > 4 * few and (counts == counts[0]).all():  # a few neighbors usually connect all points
+        nearest = graph.to.reshape(graph.n, -1)[:, :_FEW].ravel()
+        count = label_components(np.arange(0, few + 1, _FEW), nearest, label)
+    if count != 1:
+        count = label_components(graph.start, graph.to, label)
     order = np.argsort(-np.bincount(label, minlength=count), kind="stable")
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
