@@ -23,6 +23,7 @@ from lowland.arrays.random import standard_normal
 from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.graphs import filter_steps, level_shape
 from lowland.kernels.team import execute
+from lowland.math.spectra.factors import BorderedFactor
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import SparseOnDevice
 from lowland.run.memory import show_bytes
@@ -54,6 +55,7 @@ _HOPELESS = 4 * 3600.0  # predicted seconds: only a factorization is feasible, w
 _PRODUCTS_ON_DEVICE = 20_000  # a few seconds
 _DENSE_ON_DEVICE = 40_000  # points whose dense matrix and its factor take 26 GB of a device
 _INT32 = 2**31 - 1  # the index range of SuperLU
+_WORTH_DENSE = 4000  # points from which a factor that fills in is partly dense
 _WIDEST_LEVEL = 0.25  # fraction of the points: separators are no larger, however wide a level is
 
 
@@ -435,10 +437,11 @@ class DenseFactors:
         return X
 
 
-def _sparse_lu(A: Any, diagonal: np.ndarray, pivot: float, run: Run) -> Any:
+def _sparse_lu(A: Any, diagonal: np.ndarray, pivot: float, run: Run, *, fills_in: bool = False) -> Any:
     """LU of A plus a diagonal in minimum degree ordering, without pivoting where the diagonal is at least ``pivot``.
 
-    SuperLU is then three times as fast as with its defaults (LLE of 60,000 points: 3.0 s instead of 9.5 s).
+    SuperLU is then three times as fast as with its defaults (LLE of 60,000 points: 3.0 s instead of 9.5 s). Where it
+    ``fills_in``, the last unknowns have a dense factor, which all threads compute.
     """
     from scipy import sparse
     from scipy.sparse.linalg import splu
@@ -447,6 +450,8 @@ def _sparse_lu(A: Any, diagonal: np.ndarray, pivot: float, run: Run) -> Any:
     with run.stage("factorizing"):
         try:
             matrix = (A + sparse.diags_array(diagonal)).tocsc()
+            if fills_in:
+                return BorderedFactor.of(matrix, run, **settings)
             return in_one_call(lambda: splu(matrix, **settings))
         except Stopped:  # also a RuntimeError
             raise
@@ -619,7 +624,7 @@ def root_inverse(E: Any, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
         return None
     e = np.zeros(E.shape[0])
     e[p] = 1.0
-    lu = _sparse_lu(E, e, _PIVOT, run)
+    lu = _sparse_lu(E, e, _PIVOT, run, fills_in=_fills_in(E))
     if lu is None:
         return None
     pi = lu.solve(e, trans="T")
@@ -633,6 +638,12 @@ def root_inverse(E: Any, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
         return found
 
     return solve
+
+
+def _fills_in(E: Any) -> bool:
+    """Whether the graph of E is large and has no small separators."""
+    n, P = E.shape[0], (abs(E) + abs(E).T).tocsr()
+    return bool(n >= _WORTH_DENSE and level_shape(P.indices, P.indptr)[0] > _WIDEST_LEVEL * n)
 
 
 def _sink(E: Any) -> int | None:
