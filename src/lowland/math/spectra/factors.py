@@ -18,7 +18,7 @@ from lowland.arrays.namespace import slices
 from lowland.run.progress import pulse
 from lowland.run.run import Run
 
-_LAST = 1 / 3  # fraction of the unknowns whose factor is dense
+LAST = 1 / 3  # fraction of the unknowns whose factor is dense
 _PANEL, _TILE, _PART = 256, 128, 1024  # columns factorized at a time, columns and rows of a task
 _ROWS, _COLUMNS = 256, 64  # rows and columns eliminated by a task
 
@@ -104,7 +104,7 @@ class BorderedFactor:
         """Factorize a CSC matrix; ``settings`` are those of SuperLU."""
         from scipy.sparse.linalg import spilu, splu
 
-        h = A.shape[0] - int(_LAST * A.shape[0])
+        h = A.shape[0] - int(LAST * A.shape[0])
         pattern = sparse.csc_array((np.full(A.nnz, 1e-9), A.indices, A.indptr), shape=A.shape)
         pattern = (pattern + sparse.eye_array(A.shape[0])).tocsc()
         order = np.argsort(spilu(pattern, drop_tol=0.5, fill_factor=1, **settings).perm_c)  # its factor is diagonal

@@ -23,7 +23,7 @@ from lowland.arrays.random import standard_normal
 from lowland.errors import DataError, ParameterError, Stopped
 from lowland.kernels.graphs import filter_steps, level_shape
 from lowland.kernels.team import execute
-from lowland.math.spectra.factors import BorderedFactor
+from lowland.math.spectra.factors import LAST, BorderedFactor
 from lowland.math.spectra.leading import Eigenpairs, Iteration, fix_signs, leading_eigenpairs
 from lowland.math.spectra.operators import SparseOnDevice
 from lowland.run.memory import show_bytes
@@ -624,7 +624,7 @@ def root_inverse(E: Any, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
         return None
     e = np.zeros(E.shape[0])
     e[p] = 1.0
-    lu = _sparse_lu(E, e, _PIVOT, run, fills_in=_fills_in(E))
+    lu = _sparse_lu(E, e, _PIVOT, run, fills_in=_fills_in(E, run))
     if lu is None:
         return None
     pi = lu.solve(e, trans="T")
@@ -640,10 +640,13 @@ def root_inverse(E: Any, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
     return solve
 
 
-def _fills_in(E: Any) -> bool:
-    """Whether the graph of E is large and has no small separators."""
-    n, P = E.shape[0], (abs(E) + abs(E).T).tocsr()
-    return bool(n >= _WORTH_DENSE and level_shape(P.indices, P.indptr)[0] > _WIDEST_LEVEL * n)
+def _fills_in(E: Any, run: Run) -> bool:
+    """Whether the graph of E is large and has no small separators, and the dense part of a factor fits in memory."""
+    n = E.shape[0]
+    if n < _WORTH_DENSE or 8 * (LAST * n) ** 2 > run.budget / 4:
+        return False
+    P = (abs(E) + abs(E).T).tocsr()
+    return bool(level_shape(P.indices, P.indptr)[0] > _WIDEST_LEVEL * n)
 
 
 def _sink(E: Any) -> int | None:
