@@ -40,13 +40,15 @@ def extent(Z, low, high):
 @kernel
 def fast_length(count):
     """Return the smallest length of count or more that is fast to transform: 1, 3, 5 or 9 times a power of two."""
-    while True:
-        odd = count
-        while odd % 2 == 0:
-            odd //= 2
-        if odd <= 5 or odd == 9:
-            return count
-        count += 1
+    shortest = 1
+    while shortest < count:
+        shortest *= 2
+    for odd in (3, 5, 9):
+        length = odd
+        while length < count:
+            length *= 2
+        shortest = min(shortest, length)
+    return shortest
 
 
 @kernel

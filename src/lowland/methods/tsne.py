@@ -200,6 +200,7 @@ class TSNE(
         "Above 0, or True, print the lines of scikit-learn: neighbors, affinities, the divergence every 50 iterations, "
         "and why the fit ended.",
         at_least=0,
+        wanted="an integer of at least 0",
     )
     random_state: RandomState = param(
         None,
