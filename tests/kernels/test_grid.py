@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lowland.kernels import grid
 from lowland.kernels.compile import kernel
-from lowland.kernels.team import BLOCK, count_blocks, execute, meet, take
+from lowland.kernels.team import BLOCK, count_team_blocks, execute, meet, take
 from lowland.math.embeddings.descent import RowBlocks, row_blocks
 from lowland.math.embeddings.repulsion import GridRepulsion, TreeRepulsion
 from lowland.run.run import Run
@@ -86,12 +86,11 @@ def test_points_far_apart_are_left_to_a_tree():
 @kernel
 def add_up(team, threads, x, steps):
     """Add to each number its left neighbor, in every step: the steps must not mix."""
-    blocks, y = -(-x.shape[1] // 256), x
     for step in range(steps):
         block = take(team)
-        while block < blocks:
+        while block * 256 < x.shape[1]:
             for i in range(block * 256, min(x.shape[1], (block + 1) * 256)):
-                y[(step + 1) % 2, i] = y[step % 2, i] + y[step % 2, i - 1]
+                x[(step + 1) % 2, i] = x[step % 2, i] + x[step % 2, i - 1]
             block = take(team)
         meet(team, threads)
 
@@ -124,4 +123,4 @@ def test_one_thread_needs_no_others():
     x = np.ones((2, 10), np.int64)
     execute(None, 4, 10, lambda team, threads, _: add_up(team, threads, x, 2))
     assert x[0].tolist() == [4] * 10
-    assert count_blocks(10) == 1
+    assert count_team_blocks(10) == 1

@@ -14,12 +14,12 @@ import numpy as np
 
 from lowland.kernels.compile import inner_loop, kernel, vector_kernel
 from lowland.kernels.descent_steps import add_parts, momentum_rows
-from lowland.kernels.team import BLOCK, count_blocks, meet, take
+from lowland.kernels.team import BLOCK, count_team_blocks, meet, take
 from lowland.kernels.tsne import attract_on_plane
 
 LANES = 16  # lines
 CROWD = 2.0  # similarity of a row to all others, on average: below, the error of its own potential counts
-MARGIN = 8  # nodes between the farthest two points and the place where the transform wraps around
+_MARGIN = 8  # nodes between the farthest two points and the place where the transform wraps around
 _BAND = 8  # cells or more: the nodes touched by two bands of the same parity are disjoint
 _BANDS = _SHARES = 64  # or fewer
 
@@ -66,7 +66,7 @@ def choose_grid(low, high, spacing, cells, origin, nodes):
     for c in range(low.size):
         wanted = (high[c] - low[c]) / spacing
         wanted = wanted if wanted < 2.0**40 else 2.0**40  # far more than are ever used, also for NaN
-        nodes[c] = fast_length(int(wanted) + 6 + MARGIN)
+        nodes[c] = fast_length(int(wanted) + 6 + _MARGIN)
         origin[c] = (low[c] + high[c]) / 2 - spacing * (math.floor(wanted) / 2 + 2)
     return spacing
 
@@ -95,27 +95,39 @@ def _slopes(u, D):
 
 
 @inner_loop
+def _corner(Z, i, origin, inverse_spacing, steps, size, U, W):
+    """Return the first node that row i touches; write its place within its cell to U, and the splines there to W."""
+    corner = 0
+    for c in range(U.size):
+        u = (Z[i, c] - origin[c]) * inverse_spacing
+        cell = int(u)
+        corner += cell * steps[c]
+        U[c] = u - cell
+        _weights(U[c], W[c])
+    return max(0, min(corner, size - 1 - 3 * steps.sum()))
+
+
+@inner_loop
+def _line(line, corner, steps, W):
+    """Return the first node of a line of four, and the product of the splines across it."""
+    k, at, w = steps.size, corner, 1.0
+    if k >= 2:
+        at += (line & 3) * steps[k - 2]
+        w *= W[k - 2, line & 3]
+    if k == 3:
+        at += (line >> 2) * steps[0]
+        w *= W[0, line >> 2]
+    return at, w
+
+
+@inner_loop
 def _spread(Z, rows, origin, inverse_spacing, steps, grid):
     k = Z.shape[1]
-    W = np.empty((k, 4))
-    lines = 4 ** (k - 1)  # of four nodes, along the last axis
-    last_corner = grid.size - 1 - 3 * steps.sum()
+    U, W, lines = np.empty(k), np.empty((k, 4)), 4 ** (k - 1)  # of four nodes, along the last axis
     for i in rows:
-        corner = 0
-        for c in range(k):
-            u = (Z[i, c] - origin[c]) * inverse_spacing
-            cell = int(u)
-            corner += cell * steps[c]
-            _weights(u - cell, W[c])
-        corner = max(0, min(corner, last_corner))
+        corner = _corner(Z, i, origin, inverse_spacing, steps, grid.size, U, W)
         for line in range(lines):
-            at, w = corner, 1.0
-            if k >= 2:
-                at += (line & 3) * steps[k - 2]
-                w *= W[k - 2, line & 3]
-            if k == 3:
-                at += (line >> 2) * steps[0]
-                w *= W[0, line >> 2]
+            at, w = _line(line, corner, steps, W)
             for m in range(4):
                 grid[at + m] += w * W[k - 1, m]
 
@@ -129,27 +141,15 @@ def spread(Z, origin, inverse_spacing, steps, grid):
 @inner_loop
 def _read(Z, first, last, origin, inverse_spacing, steps, grid, G):
     k = Z.shape[1]
-    W, D, force = np.empty((k, 4)), np.empty((k, 4)), np.empty(k)
+    U, W, D, force = np.empty(k), np.empty((k, 4)), np.empty((k, 4)), np.empty(k)
     lines, total = 4 ** (k - 1), 0.0
-    last_corner = grid.size - 1 - 3 * steps.sum()
     for i in range(first, last):
-        corner = 0
+        corner = _corner(Z, i, origin, inverse_spacing, steps, grid.size, U, W)
         for c in range(k):
-            u = (Z[i, c] - origin[c]) * inverse_spacing
-            cell = int(u)
-            corner += cell * steps[c]
-            _weights(u - cell, W[c])
-            _slopes(u - cell, D[c])
+            _slopes(U[c], D[c])
             force[c] = 0.0
-        corner = max(0, min(corner, last_corner))
         for line in range(lines):
-            at, w = corner, 1.0
-            if k >= 2:
-                at += (line & 3) * steps[k - 2]
-                w *= W[k - 2, line & 3]
-            if k == 3:
-                at += (line >> 2) * steps[0]
-                w *= W[0, line >> 2]
+            at, w = _line(line, corner, steps, W)
             value, slope = 0.0, 0.0
             for m in range(4):
                 value += grid[at + m] * W[k - 1, m]
@@ -487,7 +487,7 @@ def _first_places(counts, firsts):
 
 def rooms_of(n: int, nodes: np.ndarray, columns: int) -> tuple[np.ndarray, ...]:
     """Return the arrays that the iterations share, for n rows, a grid and the columns of its spectrum."""
-    blocks, bands = count_blocks(n), -(-nodes[0] // max(_BAND, -(-nodes[0] // _BANDS)))
+    blocks, bands = count_team_blocks(n), -(-nodes[0] // max(_BAND, -(-nodes[0] // _BANDS)))
     return (
         np.empty(nodes, np.float32),
         np.zeros((2, nodes[0], columns), np.float32),

@@ -18,7 +18,7 @@ from lowland.kernels.compile import inner_loop
 
 BLOCK = 256  # rows that a thread takes at once; sums are added by blocks, so that the threads do not change them
 _ARRIVED, _MEETINGS, _TAKEN, _FAILED = 0, 8, 16, 24  # counters, each in a cache line of its own
-_NO_BLOCK = np.int64(2**62)
+_NO_BLOCK = np.int64(2**40)  # beyond all blocks; no kernel multiplies it beyond 64 bits
 _SPINS, _YIELDS = 2_000, 20_000  # looks at the number of meetings: soon after, other programs get the core
 
 _give_way = types.ExternalFunction("sched_yield" if os.name == "posix" else "SwitchToThread", types.int32())
@@ -26,7 +26,7 @@ _sleep = types.ExternalFunction("usleep" if os.name == "posix" else "Sleep", typ
 _NAP = 50 if os.name == "posix" else 1  # microseconds; milliseconds
 
 
-def count_blocks(n: int) -> int:
+def count_team_blocks(n: int) -> int:
     """Return the number of blocks of n rows."""
     return -(-n // BLOCK)
 
@@ -36,7 +36,7 @@ def execute(rounds: Callable[..., list[Any]] | None, threads: int, n: int, work:
 
     ``rounds`` is that of ``Run.rounds``, or None for one thread. If one fails, the others leave the kernel too.
     """
-    team, threads = np.zeros(32, np.int64), min(threads, count_blocks(n))
+    team, threads = np.zeros(32, np.int64), min(threads, count_team_blocks(n))
     if rounds is None or threads < 2:
         return work(team, 1, 0)
 

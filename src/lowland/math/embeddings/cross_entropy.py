@@ -275,7 +275,7 @@ class EdgeForces:
         ``state``: the gradient and both moments. Return the sums of the squared gradients and the largest squared
         steps, (epochs, 2).
         """
-        sums, parts = np.empty((len(how), 2)), np.empty((team.count_blocks(len(Y)), 2))
+        sums, parts = np.empty((len(how), 2)), np.empty((team.count_team_blocks(len(Y)), 2))
         curve = np.float32(self.a), np.float32(self.b), np.float32(self.gamma)
         blocks.together(
             len(Y),

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -87,25 +87,11 @@ class RowBlocks:
         """For short rounds, in which many threads would spend the time waiting for each other."""
         return RowBlocks(self.rounds, max(1, min(self.threads, threads)))
 
-    def rows(self, n: int, work: Callable[[int, int], None], besides: Sequence[Callable[[], Any]] = ()) -> None:
+    def rows(self, n: int, work: Callable[[int, int], None]) -> None:
         """Call ``work(a, b)`` for ranges of n rows, which depend on the number of threads: rows must be independent."""
-        self.ranges(n, ROWS, work, besides, longest=_LONGEST)
-
-    def ranges(
-        self,
-        n: int,
-        unit: int,
-        work: Callable[[int, int], None],
-        besides: Sequence[Callable[[], Any]] = (),
-        longest: int | None = None,
-    ) -> None:
-        """Call ``work(a, b)`` for ranges of n items that begin at multiples of ``unit``, and the calls ``besides``."""
         pieces = 1 if self.threads == 1 else max(_FEW, self.threads)
-        size = unit * max(1, -(-n // (unit * pieces)))
-        size = min(size, longest or size)
-        calls: list[Callable[[], Any]] = [*besides]
-        calls += [partial(work, a, min(n, a + size)) for a in range(0, n, size)]
-        self(len(calls), lambda i: calls[i]())
+        size = min(_LONGEST, ROWS * max(1, -(-n // (ROWS * pieces))))
+        self(-(-n // size), lambda i: work(i * size, min(n, (i + 1) * size)))
 
     def sum(self, n: int, work: Callable[[int, int], float]) -> float:
         """Return the sum of ``work(a, b)`` over the blocks of n rows, added in their order."""
@@ -319,8 +305,8 @@ class _Descent:
             first = self.done
             while self.done < first + phase.iterations:
                 ends = first + phase.iterations, self.done - self.done % self.every + self.every
-                count = min(*(end - self.done for end in ends), max(1, _AT_ONCE // len(self.Z)))
-                count = count if isinstance(self.objective, Iterates) else 1
+                several = _AT_ONCE // len(self.Z) if isinstance(self.objective, Iterates) else 1
+                count = min(*(end - self.done for end in ends), max(1, several))
                 steps = [self._step_of(phase, number, self.done + i, first) for i in range(count)]
                 sums = self._iterate(steps, phase.rule, G, blocks)
                 self.step = steps[len(sums) - 1]

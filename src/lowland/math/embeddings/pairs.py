@@ -28,7 +28,7 @@ from lowland.kernels.pacmap import (
     nearest_scaled,
     redraw_further,
 )
-from lowland.kernels.team import count_blocks
+from lowland.kernels.team import count_team_blocks
 from lowland.math.distances.incomplete_rows import SharedColumns
 from lowland.math.distances.metrics import Metric, allows_nan
 from lowland.math.distances.to_points import DistancesTo
@@ -381,7 +381,7 @@ class PairForces:
     ) -> np.ndarray:
         lists = [part for pairs in self.listed for part in (pairs.start, pairs.to)]
         weights = np.array([self._weights(step) for step in steps])
-        sums, parts = np.empty((len(how), 2)), np.empty((count_blocks(len(Z)), 2))
+        sums, parts = np.empty((len(how), 2)), np.empty((count_team_blocks(len(Z)), 2))
         blocks.together(len(Z), lambda *who: pacmap.iterations_2d(*who, Z, *lists, weights, *state, how, parts, sums))
         return sums
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
-from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, as_double, eps_of, is_sparse, like, take, to_numpy, xp_of
 from lowland.errors import DataError
 from lowland.kernels.csr import mark_above
+from lowland.kernels.graphs import label_components
 from lowland.math.distances.to_points import DistancesTo
 from lowland.math.neighbors.graph import NeighborGraph
 from lowland.run.progress import pulse, pulsed_slices
@@ -192,8 +192,9 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
             mark_above(W.data, W.indices, W.indptr, _EPS, root, part.start, part.stop, real)
         if not real.all():
             edges = scipy.sparse.coo_array(W)
-            W = scipy.sparse.coo_array((edges.data[real], tuple(each[real] for each in edges.coords)), W.shape)
-        label = connected_components(W, directed=False)[1]
+            W = scipy.sparse.coo_array((edges.data[real], tuple(each[real] for each in edges.coords)), W.shape).tocsr()
+        label = np.empty(W.shape[0], np.int64)
+        label_components(W.indptr, W.indices, label)
         pulse()
     else:
         label = _dense_components(W, root)

@@ -537,7 +537,7 @@ class _SharedRows:
         """Replace Z by scale (A - center) Y - back Z, then Y in the same way, and so on."""
         A = self.A
         threads = self.threads if A.nnz * Y.shape[1] > 500_000 else 1  # below that, the overhead is larger
-        at_once = max(1, _AT_ONCE // (A.nnz * Y.shape[1]))  # Ctrl-C waits for their end
+        at_once = max(1, _AT_ONCE // max(1, A.nnz * Y.shape[1]))  # Ctrl-C waits for their end
         for done in range(0, count, at_once):
             pulse()
             pair, some = ((Y, Z) if done % 2 == 0 else (Z, Y)), min(at_once, count - done)
